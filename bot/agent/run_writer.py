@@ -1,0 +1,120 @@
+"""What a run writes while it lives: its events, in order, each repeated by its number until the database has it.
+
+The history that the model is sent is kept here beside it, so that no round reads it again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
+
+from bot.agent.history import stored
+from bot.interrupts.brake import Brake
+from bot.rules.closing_words import Closing
+from bot.rules.messages import AssistantMessage, Event, ToolCall, ToolResult
+from bot.rules.terms import EventKind
+from bot.tools.gate import Answered
+from storage import audit, cards, history, interrupts, runs, threads, usage
+from storage.audit import PlannedCall
+from storage.engine import Database, Transaction
+from storage.history import Appended, NewEvent
+from storage.interrupts import Probed
+from storage.threads import Claim
+from storage.usage import Spent
+
+T = TypeVar("T")
+
+
+class RunWriter:
+    """The pen of one claim. Every write is fenced; one that was refused says so and leaves the history as it was."""
+
+    def __init__(self, database: Database, claim: Claim, brake: Brake, events: Sequence[Event]) -> None:
+        self._database, self._claim, self._brake = database, claim, brake
+        self.events = list(events)
+        self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def rounds(self) -> int:
+        """How many model messages of this run are stored."""
+        mine = (event.run_id == self._claim.run_id and event.kind is EventKind.ASSISTANT for event in self.events)
+        return sum(mine)
+
+    async def persist(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        """Do repeatable work in a transaction, until it is done or the claim is lost."""
+        return await self._database.persist(work, give_up=lambda: self._brake.is_lost)
+
+    async def probe(self) -> Probed:
+        """Look at a cut point whether the run goes on."""
+        async with self._one_at_a_time:
+            probed = await self.persist(lambda tx: interrupts.probe(tx, self._claim))
+            self._remember(probed.news)
+            return probed
+
+    async def message(self, message: AssistantMessage, planned: Sequence[PlannedCall], spent: Spent) -> Appended:
+        """Store a model message with its calls, all of them before the first one starts."""
+        new = NewEvent(
+            EventKind.ASSISTANT,
+            stored(message),
+            message.provider,
+            message.model,
+            message.provider_blocks,
+        )
+        number = self.rounds + 1
+
+        async def also(tx: Transaction) -> None:
+            await audit.plan(tx, self._claim, number, planned)
+            await usage.add(tx, self._claim.run_id, spent)
+            await runs.change(tx, self._claim.run_id, round=number)
+
+        return await self._append([new], also)
+
+    async def answer(self, call: ToolCall, answered: Answered) -> Appended:
+        """Store the response to a call; one that comes too late goes to the audit and nowhere else."""
+        result = ToolResult(call.id, call.name, answered.text, answered.outcome)
+        kept = await self._append(
+            [NewEvent(EventKind.TOOL_RESULT, stored(result))], lambda tx: audit.finish(tx, answered.end)
+        )
+        if kept is not Appended.STORED:
+            await self.persist(lambda tx: audit.finish(tx, answered.end))
+        return kept
+
+    async def close(self, call: ToolCall, planned: PlannedCall, closing: Closing) -> Appended:
+        """Store the true answer to a call that never started."""
+        result = ToolResult(call.id, call.name, closing.text, closing.outcome)
+        return await self._append(
+            [NewEvent(EventKind.TOOL_RESULT, stored(result))],
+            lambda tx: audit.close(tx, planned.request_id, closing.outcome),
+        )
+
+    async def context(self, text: str) -> Appended:
+        """Store what the model is told of its surroundings, if anything; the thread is then known to have been read."""
+        return await self._append(
+            [NewEvent(EventKind.CONTEXT, {"text": text})] if text else [],
+            lambda tx: threads.change(tx, self._claim.thread_id, earlier_read=True),
+        )
+
+    async def spent(self, spent: Spent) -> None:
+        """Book a model call that brought no message."""
+        await self.persist(lambda tx: usage.add(tx, self._claim.run_id, spent))
+
+    async def _append(self, new: Sequence[NewEvent], also: Callable[[Transaction], Awaitable[None]]) -> Appended:
+        async with self._one_at_a_time:
+            seq = self.events[-1].seq + 1 if self.events else 1
+
+            async def work(tx: Transaction) -> Appended:
+                kept = await history.append(tx, self._claim, seq, new)
+                if kept is Appended.STORED:
+                    await also(tx)
+                    await cards.bump(tx, self._claim.run_id)
+                return kept
+
+            kept = await self.persist(work)
+            if kept is Appended.STORED:
+                self._remember(new)
+            return kept
+
+    def _remember(self, new: Sequence[NewEvent]) -> None:
+        seq = self.events[-1].seq + 1 if self.events else 1
+        self.events += [self._as_event(seq + n, each) for n, each in enumerate(new)]
+
+    def _as_event(self, seq: int, new: NewEvent) -> Event:
+        return Event(seq, self._claim.run_id, new.kind, new.body, new.provider, new.model, new.provider_blocks)

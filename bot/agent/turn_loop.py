@@ -1,0 +1,178 @@
+"""One claim of a run: model message, tool batch, cut point, and again.
+
+It asks at every cut point whether it may go on, and never decides that by itself. How it ends is a value. It never
+talks to Slack: what Slack alone knows comes in as a callable.
+"""
+
+from collections.abc import Awaitable, Callable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from bot.agent import history as projection
+from bot.agent.batch import Batch, BatchRunner
+from bot.agent.failures import failed
+from bot.agent.run_writer import RunWriter
+from bot.errors import HistoryError, ModelError, ModelRequestError
+from bot.interrupts.brake import Brake
+from bot.interrupts.races import Done, unless_pulled
+from bot.llm.provider import ModelReply, ModelRequest, Provider
+from bot.llm.validate import check_messages
+from bot.rules.messages import Message, ToolCall, Usage
+from bot.rules.terms import FailureClass
+from bot.rules.turn_ends import Cut, Empty, End, Failed, Finished
+from bot.telemetry import log
+from bot.tools.gate import ToolGate
+from storage import audit
+from storage.engine import Database
+from storage.history import Appended
+from storage.interrupts import ProbeAnswer
+from storage.queue import Claimed
+from storage.threads import Place
+from storage.usage import Spent
+
+
+@dataclass(frozen=True, slots=True)
+class LetGo:
+    """The claim is over and the run is not: it was suspended, or another worker has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnMeans:
+    """What a turn works with; `read_earlier` gives the words of a thread before the bot was asked, None if it fails."""
+
+    database: Database
+    provider: Provider
+    model: str
+    make_gate: Callable[[], ToolGate]
+    system_prompt: str
+    mint_id: Callable[[], str]
+    read_earlier: Callable[[Place, AbstractSet[str]], Awaitable[str | None]]
+    patience_s: float | None = 5.0
+    max_rounds: int = 50
+
+
+NO_EARLIER = "(The earlier messages of this thread could not be read: you have seen none of them.)"
+
+
+class TurnLoop:
+    """The loop of one claim."""
+
+    def __init__(self, means: TurnMeans, claimed: Claimed, brake: Brake, writer: RunWriter) -> None:
+        self._means, self._claimed, self._brake, self._writer = means, claimed, brake, writer
+        self._gate = means.make_gate()
+        self._batches = BatchRunner(self._gate, writer, claimed.claim, brake, means.patience_s)
+        self._flat = False
+
+    async def run(self) -> End | LetGo:
+        """Go on until the run ends, is suspended, or is lost."""
+        over = await self._cut_point() or await self._prepare()
+        while over is None:
+            over = await self._round()
+        return over
+
+    async def _cut_point(self) -> End | LetGo | None:
+        """Probe; None when the run goes on."""
+        pulls = self._brake.pulls
+        probed = await self._writer.probe()
+        if probed.answer is ProbeAnswer.GO_ON:
+            self._brake.rearm(pulls)
+            return None
+        if probed.answer is ProbeAnswer.CUT and probed.cut is not None:
+            return Cut(probed.cut)
+        return LetGo()
+
+    async def _prepare(self) -> End | LetGo | None:
+        """Read what was said before, and run again what was open when another worker was lost."""
+        if not self._claimed.earlier_read:
+            known = frozenset(str(event.body.get("slack_ts")) for event in self._writer.events)
+            earlier = await unless_pulled(self._brake, self._means.read_earlier(self._claimed.place, known))
+            if earlier is None:
+                return await self._cut_point()
+            kept = await self._writer.context(NO_EARLIER if earlier.value is None else earlier.value)
+            if kept is not Appended.STORED:
+                return await self._cut_point()
+        left_open = projection.open_calls(self._writer.events)
+        if left_open:
+            await self._run_again(left_open)
+            return await self._cut_point()
+        return None
+
+    async def _round(self) -> End | LetGo | None:
+        if self._writer.rounds >= self._means.max_rounds:
+            return Failed(FailureClass.BUDGET, f"{self._means.max_rounds} rounds")
+        asked = await self._ask()
+        if not isinstance(asked, Done):
+            return asked or await self._cut_point()
+        reply = asked.value
+        if not reply.message.text.strip() and not reply.message.calls:
+            return Empty()
+        return await self._take(reply)
+
+    async def _take(self, reply: ModelReply) -> End | LetGo | None:
+        """Store a finished message; then it is the end, or its calls are run."""
+        planned = {call.id: self._gate.plan(call, self._means.mint_id()) for call in reply.message.calls}
+        spent = Spent(self._means.provider.name, self._means.model, reply.usage)
+        stored = await self._writer.message(reply.message, list(planned.values()), spent)
+        if stored is not Appended.STORED:
+            return await self._cut_point()
+        if not reply.message.calls:
+            return Finished(self._writer.events[-1].seq)
+        await self._batches.run(Batch(reply.message.calls, planned))
+        return await self._cut_point()
+
+    async def _run_again(self, left_open: tuple[ToolCall, ...]) -> None:
+        """Answer the calls that were open when a worker was lost: none was answered, and reads may run again."""
+        claim = self._claimed.claim
+        rows = await self._writer.persist(lambda tx: audit.rows_of(tx, claim.run_id, [call.id for call in left_open]))
+        planned = {call.id: self._gate.plan(call, rows[call.id].request_id) for call in left_open}
+        await self._batches.run(Batch(left_open, planned))
+
+    async def _ask(self) -> Done[ModelReply] | End | None:
+        """Ask the model; None when the brake ended it, an end when it failed.
+
+        A checked history that the provider refuses is tried once more as plain text: a thread is never bricked.
+        """
+        try:
+            return await self._stream(self._messages())
+        except ModelRequestError as refused:
+            if self._flat:
+                return failed(refused)
+            self._flat = True
+            log.warning("history.sent_flat", run_id=self._claimed.claim.run_id, status=refused.status)
+            return await self._ask()
+        except (ModelError, HistoryError) as error:
+            return failed(error)
+
+    async def _stream(self, messages: tuple[Message, ...]) -> Done[ModelReply] | End | None:
+        request = ModelRequest(self._means.model, self._means.system_prompt, messages, self._gate.schemas())
+        done = await unless_pulled(self._brake, self._one_message(request))
+        if done is None:
+            await self._writer.spent(self._estimate(request))
+        if done is not None and done.value.stopped_at_limit:
+            return Failed(FailureClass.MODEL_LIMIT)
+        return done
+
+    async def _one_message(self, request: ModelRequest) -> ModelReply:
+        async with self._means.provider.stream(request) as stream:
+            return await stream.reply()
+
+    def _estimate(self, request: ModelRequest) -> Spent:
+        """What a call that was cut has cost: nobody reports it, and it is not free."""
+        characters = len(request.system) + sum(len(str(message)) for message in request.messages)
+        return Spent(self._means.provider.name, self._means.model, Usage(characters // 4, 0, reported=False))
+
+    def _messages(self) -> tuple[Message, ...]:
+        """The history as the model is sent it: mended where an older fault left a hole, and checked."""
+        mended = projection.mend(projection.project(self._writer.events))
+        if mended.fixes:
+            log.warning("history.mended", run_id=self._claimed.claim.run_id, fixes=len(mended.fixes))
+        messages = projection.flat(mended.messages) if self._flat else mended.messages
+        try:
+            check_messages(messages)
+        except HistoryError:
+            if self._flat:
+                raise
+            self._flat = True
+            messages = projection.flat(mended.messages)
+            check_messages(messages)
+        return messages

@@ -1,0 +1,137 @@
+"""The calls of a run in words: one step each, and the lines that name what was finished, dropped or is uncertain.
+
+Pure. A call is named by its title; where it goes to is shown as code, because a tool or a model chose it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
+
+from bot.card import spans
+from bot.card.spans import Line
+from bot.card.text import clip, duration, label, shown_url, took
+from bot.rules.card_facts import CardFacts, StepFacts, StepState
+from bot.rules.card_states import Listing
+from bot.rules.terms import Grade, RunState
+
+LONGEST_STEP = 120
+MOST_NAMED = 6
+"""Calls named in one line; an uncertain one is always named (up to MOST_UNCERTAIN), somebody has to look at each."""
+MOST_UNCERTAIN = 20
+LONGEST_LINE = 400
+
+
+class StepStatus(StrEnum):
+    """How a step is marked; Slack has these four and no other."""
+
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    COMPLETE = "complete"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One call: what it does, how it is marked, and what came of it."""
+
+    call_id: str
+    title: str
+    status: StepStatus
+    note: Line
+
+
+STEP_WORDS: Mapping[StepState, tuple[StepStatus, str]] = MappingProxyType({
+    StepState.WAITING: (StepStatus.PENDING, "waiting its turn"),
+    StepState.RUNNING: (StepStatus.IN_PROGRESS, ""),
+    StepState.OK: (StepStatus.COMPLETE, ""),
+    StepState.FAILED: (StepStatus.ERROR, "failed"),
+    StepState.BLOCKED: (StepStatus.ERROR, "blocked"),
+    StepState.TIMED_OUT: (StepStatus.ERROR, "took too long"),
+    StepState.CANCELLED: (StepStatus.ERROR, "dropped"),
+    StepState.SUPERSEDED: (StepStatus.ERROR, "dropped for a newer message"),
+    StepState.NOT_STARTED: (StepStatus.ERROR, "not started"),
+    StepState.UNKNOWN: (StepStatus.ERROR, "may have happened, check before retrying"),
+})
+
+LISTED: Mapping[Listing, frozenset[StepState]] = MappingProxyType({
+    Listing.FINISHED: frozenset({StepState.OK}),
+    Listing.NOT_STARTED: frozenset({StepState.NOT_STARTED}),
+    Listing.DROPPED: frozenset({StepState.CANCELLED, StepState.SUPERSEDED}),
+    Listing.UNCERTAIN: frozenset({StepState.UNKNOWN}),
+})
+
+
+def state_shown(step: StepFacts, run_state: RunState) -> StepState:
+    """How far the call has come; after the end of a run nothing is shown as if it were still going on."""
+    if run_state is not RunState.SETTLED:
+        return step.state
+    if step.state is StepState.WAITING:
+        return StepState.NOT_STARTED
+    if step.state is StepState.RUNNING:
+        return StepState.UNKNOWN if step.grade is Grade.WRITE else StepState.CANCELLED
+    return step.state
+
+
+def step_views(facts: CardFacts, now: float) -> tuple[StepView, ...]:
+    """Every call, oldest first."""
+    return tuple(_step_view(step, state_shown(step, facts.run_state), now) for step in facts.steps)
+
+
+def listing_lines(facts: CardFacts, listings: Iterable[Listing]) -> tuple[Line, ...]:
+    """The lines that name calls, without the empty ones."""
+    lines = (_listing(listing, _names(facts, LISTED[listing])) for listing in listings)
+    return tuple(filter(None, lines))
+
+
+def subagent_lines(facts: CardFacts) -> tuple[Line, ...]:
+    """One line for each sub-agent that this run has sent out."""
+    return tuple(
+        spans.join([spans.foreign(each.title), spans.own(f"step {each.step}" if each.is_out else "has reported")])
+        for each in facts.subagents[:10]
+    )
+
+
+def _step_view(step: StepFacts, state: StepState, now: float) -> StepView:
+    status, words = STEP_WORDS[state]
+    is_blocked = state is StepState.BLOCKED and bool(step.blocked_by)
+    note = spans.join([
+        spans.target(step.target),
+        (*spans.own(f"{words}: "), *spans.foreign(step.blocked_by or "")) if is_blocked else spans.own(words),
+        spans.own(str(step.status)) if step.status is not None else (),
+        _time_taken(step, state, now),
+    ])
+    return StepView(step.call_id, label(step.title, LONGEST_STEP) or "A call", status, note)
+
+
+def _time_taken(step: StepFacts, state: StepState, now: float) -> Line:
+    if state is StepState.RUNNING and step.started_at is not None:
+        return spans.own(duration(now - step.started_at))
+    return spans.own(took(step.elapsed_ms)) if step.elapsed_ms is not None else ()
+
+
+def _names(facts: CardFacts, states: frozenset[StepState]) -> list[str]:
+    """The calls in these states by name, each once, with how often where it was more than once."""
+    named = Counter(call_name(step) for step in facts.steps if state_shown(step, facts.run_state) in states)
+    return [name if times == 1 else f"{name} ({times} times)" for name, times in named.items()]
+
+
+def call_name(step: StepFacts) -> str:
+    """A read by its title; a write also by its target, without which nobody could check what happened."""
+    title, goes_to = label(step.title, spans.LONGEST_NAME) or "a call", shown_url(step.target)
+    if step.grade is Grade.READ or not goes_to or goes_to in title:
+        return title
+    return f"{title} ({clip(goes_to, spans.LONGEST_NAME)})"
+
+
+def _listing(listing: Listing, names: list[str]) -> Line:
+    if not names:
+        return ()
+    is_uncertain = listing is Listing.UNCERTAIN
+    shown = names[: MOST_UNCERTAIN if is_uncertain else MOST_NAMED]
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    named = clip(", ".join(shown), LONGEST_LINE)
+    if is_uncertain:
+        return spans.strong(f"{listing}: {named}{more} may have happened, check before retrying")
+    return (*spans.strong(f"{listing}: "), *spans.foreign(named, LONGEST_LINE), *spans.own(more))

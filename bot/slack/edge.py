@@ -1,0 +1,106 @@
+"""From what Slack tells us to one transaction, and to what is answered in private after it."""
+
+import asyncio
+from collections.abc import Callable
+
+from bot.card.slack_calls import SlackCalls
+from bot.card.status import status_line
+from bot.errors import DatabaseUnavailableError, SlackError
+from bot.rules.inbound_message import AuthorFacts, Deletion, Edit, Message, NativeStop, OwnEcho, Press
+from bot.rules.terms import Command
+from bot.slack.people import People
+from bot.telemetry import log
+from storage import card_facts, cards, inbox_rows, posts
+from storage.changes import Changes
+from storage.engine import Database
+from storage.inbox import Inbox, Receipt
+from storage.presses import Presses
+
+
+class Edge:
+    """Takes in what Slack tells us; each method is one transaction, committed when it returns."""
+
+    def __init__(
+        self, database: Database, calls: SlackCalls, people: People, desks: tuple[Inbox, Changes, Presses],
+        now: Callable[[], float],
+    ) -> None:
+        self._database, self._calls, self._people, self._now = database, calls, people, now
+        self._inbox, self._changes, self._presses = desks
+        self._whispers: set[asyncio.Task[None]] = set()
+
+    async def message(self, message: Message) -> None:
+        """Take a message in."""
+        person = await self._people.who(message.author)
+        async with self._database.transaction() as tx:
+            receipt = await self._inbox.receive(tx, message, person)
+        log.info("message.judged", verdict=receipt.verdict, copy=receipt.is_copy, run_id=receipt.run_id)
+        self._answer(receipt, message.channel_id, message.author, message.thread_ts)
+
+    async def edit(self, edit: Edit) -> None:
+        """Take an edit in."""
+        if not edit.changed:
+            return
+        async with self._database.transaction() as tx:
+            receipt = await self._changes.edit(tx, edit)
+        self._answer(receipt, edit.channel_id, edit.author, edit.thread_ts)
+
+    async def deletion(self, deletion: Deletion) -> None:
+        """Take a deletion in."""
+        async with self._database.transaction() as tx:
+            await self._changes.delete(tx, deletion)
+
+    async def echo(self, echo: OwnEcho) -> None:
+        """Learn from Slack where something that we posted stands, should our own call not have heard it."""
+        async with self._database.transaction() as tx:
+            await cards.posted(tx, echo.post_key, echo.ts)
+            await posts.sent(tx, echo.post_key, echo.ts)
+
+    async def native_stop(self, stop: NativeStop) -> None:
+        """Take Slack's own stop in."""
+        person = await self._people.who(stop.author)
+        async with self._database.transaction() as tx:
+            receipt = await self._presses.native_stop(tx, stop, person)
+        self._answer(receipt, stop.channel_id, stop.author, stop.thread_ts)
+
+    async def press(self, press: Press, command: Command) -> None:
+        """Take a button in."""
+        person = await self._people.who(press.author)
+        async with self._database.transaction() as tx:
+            receipt = await self._presses.press(tx, press, person, command)
+        log.info("button.pressed", command=command, run_id=press.run_id, reply=receipt.reply)
+        self._answer(receipt, press.channel_id, press.author, press.thread_ts)
+
+    async def judge_waiting(self) -> None:
+        """Judge the messages whose authors were not known when they came."""
+        async with self._database.transaction() as tx:
+            unjudged = await inbox_rows.unjudged(tx)
+        for message in unjudged:
+            person = await self._people.who(message.author)
+            async with self._database.transaction() as tx:
+                receipt = await self._inbox.judge_later(tx, message, person)
+            if receipt is not None:
+                self._answer(receipt, message.channel_id, message.author, message.thread_ts)
+
+    def _answer(self, receipt: Receipt, channel: str, author: AuthorFacts, thread_ts: str) -> None:
+        """Answer in private, after the acknowledgement: it may fail, and must not have the event sent again."""
+        if author.user_id is None or author.is_app:
+            return
+        if receipt.reply is not None or receipt.command is Command.STATUS:
+            task = asyncio.create_task(self._whisper(receipt, channel, author.user_id, thread_ts))
+            self._whispers.add(task)
+            task.add_done_callback(self._whispers.discard)
+
+    async def _whisper(self, receipt: Receipt, channel: str, user: str, thread_ts: str) -> None:
+        try:
+            text = receipt.reply or await self._status(receipt.run_id)
+            await self._calls.whisper(channel, user, text, thread_ts)
+        except (SlackError, DatabaseUnavailableError) as error:
+            log.warning("reply.not_sent", error=str(error))
+
+    async def _status(self, run_id: str | None) -> str:
+        if run_id is None:
+            return "No analysis has run in this thread. Mention me with a question to start one."
+        async with self._database.transaction() as tx:
+            facts = await card_facts.of_run(tx, run_id)
+            link = await cards.permalink(tx, run_id)
+        return status_line(facts, link, self._now()) if facts else "That analysis is not known here."

@@ -1,0 +1,83 @@
+"""Says every second that this worker lives, and hears what it owns and what is asked of its runs.
+
+The lease counts from when the last good beat was sent: a beat that took long must not extend the trust. A worker
+that could not beat for too long brakes its own runs, before anybody else takes them over.
+"""
+
+import asyncio
+from dataclasses import dataclass
+
+from bot.errors import DatabaseUnavailableError
+from bot.interrupts.watcher import LiveRuns
+from bot.telemetry import log
+from storage import queue
+from storage.engine import Database
+from storage.queue import Owned
+from storage.threads import Claim
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Seconds: how often a worker beats, how long it is believed, and when it stops believing itself."""
+
+    beat_s: float = 1.0
+    lease_s: float = 15.0
+    self_fence_s: float = 12.0
+
+
+class DeclaredDeadError(Exception):
+    """Another process has declared this worker dead; it must begin anew under another id."""
+
+
+class Heartbeat:
+    """The beat of one worker."""
+
+    def __init__(self, database: Database, live: LiveRuns, lease: Lease) -> None:
+        self._database, self._live, self._lease = database, live, lease
+        self._not_run: frozenset[tuple[str, int]] = frozenset()
+
+    async def run(self, worker_id: str) -> None:
+        """Beat until cancelled; raises DeclaredDeadError."""
+        clock = asyncio.get_running_loop().time
+        last_good = clock()
+        while True:
+            sent = clock()
+            if await self._beat(worker_id):
+                last_good = sent
+            elif clock() - last_good > self._lease.self_fence_s:
+                self._live.lose_all()
+            await asyncio.sleep(self._lease.beat_s)
+
+    async def _beat(self, worker_id: str) -> bool:
+        try:
+            async with asyncio.timeout(self._lease.self_fence_s), self._database.transaction() as tx:
+                owned = await queue.heartbeat(tx, worker_id)
+        except (DatabaseUnavailableError, TimeoutError):
+            return False
+        if owned is None:
+            self._live.lose_all()
+            raise DeclaredDeadError
+        await self._compare(worker_id, owned)
+        return True
+
+    async def _compare(self, worker_id: str, owned: list[Owned]) -> None:
+        """Brake what the database says is not ours, and give back what it says is ours and we do not run.
+
+        A thread counts as not run when two beats in a row say so: between them the claim was still being read.
+        """
+        for each in owned:
+            self._live.pull(each.run_id, each.kinds)
+        theirs = {(each.thread_id, each.fence): each for each in owned}
+        self._live.lose(self._live.holds() - theirs.keys())
+        idle = theirs.keys() - self._live.holds()
+        for key in idle & self._not_run:
+            await self._give_back(worker_id, theirs[key])
+        self._not_run = frozenset(idle)
+
+    async def _give_back(self, worker_id: str, owned: Owned) -> None:
+        log.warning("claim.given_back", run_id=owned.run_id, fence=owned.fence)
+        try:
+            async with self._database.transaction() as tx:
+                await queue.give_back(tx, Claim(owned.thread_id, owned.run_id, worker_id, owned.fence))
+        except DatabaseUnavailableError:
+            return

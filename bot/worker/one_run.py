@@ -1,0 +1,72 @@
+"""One claim, from taking to letting go: the turn, and the settlement of how it ended.
+
+Whatever happens in a turn, the run is settled or handed back here; nothing it raises reaches another run.
+"""
+
+import asyncio
+
+from bot.agent.run_writer import RunWriter
+from bot.agent.turn_loop import LetGo, TurnLoop, TurnMeans
+from bot.errors import DatabaseUnavailableError
+from bot.interrupts.brake import Brake
+from bot.interrupts.watcher import LiveRuns
+from bot.rules.terms import FailureClass
+from bot.rules.turn_ends import End, Failed
+from bot.telemetry import log
+from storage import history, queue, settlement
+from storage.queue import Claimed
+from storage.settlement import Means
+
+
+class OneRun:
+    """Works off claims, one call a claim."""
+
+    def __init__(self, turn: TurnMeans, means: Means, live: LiveRuns) -> None:
+        self._turn, self._means, self._live = turn, means, live
+
+    async def work(self, claimed: Claimed) -> None:
+        """Run a claim to its end; cancelled from outside it hands the run back."""
+        claim = claimed.claim
+        brake = self._live.add(claim.run_id, claim.thread_id, claim.fence)
+        log.info("run.claimed", run_id=claim.run_id, fence=claim.fence, first=claimed.first)
+        try:
+            end = await self._turn_end(claimed, brake)
+            if isinstance(end, LetGo):
+                log.info("run.let_go", run_id=claim.run_id, fence=claim.fence)
+                return
+            await self._settle(claimed, brake, end)
+        except (asyncio.CancelledError, DatabaseUnavailableError):
+            await self._hand_back(claimed)
+            raise
+        finally:
+            self._live.remove(claim.run_id)
+
+    async def _turn_end(self, claimed: Claimed, brake: Brake) -> End | LetGo:
+        try:
+            async with self._turn.database.transaction() as tx:
+                events = await history.load(tx, claimed.claim.thread_id)
+            writer = RunWriter(self._turn.database, claimed.claim, brake, events)
+            return await TurnLoop(self._turn, claimed, brake, writer).run()
+        except DatabaseUnavailableError:
+            raise
+        # A fault of ours in one run must settle that run, with its true class, and harm no other.
+        except Exception as error:
+            log.exception("run.broke", run_id=claimed.claim.run_id)
+            return Failed(FailureClass.INTERNAL, type(error).__name__)
+
+    async def _settle(self, claimed: Claimed, brake: Brake, end: End) -> None:
+        settled = await self._turn.database.persist(
+            lambda tx: settlement.settle(tx, claimed.claim, end, self._means), give_up=lambda: brake.is_lost
+        )
+        if settled is None:
+            log.info("run.lost", run_id=claimed.claim.run_id, fence=claimed.claim.fence)
+            return
+        log.info("run.settled", run_id=settled.run_id, reason=settled.reason, fence=claimed.claim.fence)
+
+    async def _hand_back(self, claimed: Claimed) -> None:
+        """Let another worker go on at once; where that fails, the lease runs out by itself."""
+        try:
+            async with self._turn.database.transaction() as tx:
+                await queue.give_back(tx, claimed.claim)
+        except DatabaseUnavailableError:
+            log.warning("run.not_handed_back", run_id=claimed.claim.run_id)

@@ -1,0 +1,53 @@
+"""A worker: its claims, its heartbeat, its reaper and its ear for hints, alive and ended together."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+from bot.errors import DatabaseUnavailableError
+from bot.interrupts.watcher import LiveRuns
+from bot.telemetry import log
+from bot.worker.claim_loop import ClaimLoop
+from bot.worker.heartbeat import DeclaredDeadError, Heartbeat
+from bot.worker.reaper import Reaper
+from storage import notify, queue
+from storage.engine import Database
+from storage.notify import Listener
+
+
+class Worker:
+    """One worker process's share of the work."""
+
+    def __init__(
+        self, database: Database, claims: ClaimLoop, heartbeat: Heartbeat, reaper: Reaper, live: LiveRuns
+    ) -> None:
+        self._database, self._claims, self._heartbeat, self._reaper = database, claims, heartbeat, reaper
+        self._listener = Listener(
+            database.dsn, {notify.READY: lambda _: claims.hear(), notify.INTERRUPT: live.hear}
+        )
+
+    async def run(self, mint_id: Callable[[], str]) -> None:
+        """Work until cancelled; a worker that was declared dead begins anew under another id."""
+        while True:
+            worker_id = f"w-{mint_id()}"
+            try:
+                await self._live(worker_id)
+            except* DeclaredDeadError:
+                log.warning("worker.declared_dead", worker_id=worker_id)
+
+    async def _live(self, worker_id: str) -> None:
+        await self._register(worker_id)
+        log.info("worker.started", worker_id=worker_id)
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._heartbeat.run(worker_id))
+                group.create_task(self._listener.run())
+                group.create_task(self._claims.run(worker_id))
+                group.create_task(self._reaper.run())
+        finally:
+            with suppress(DatabaseUnavailableError):
+                async with self._database.transaction() as tx:
+                    await queue.retire(tx, worker_id)
+
+    async def _register(self, worker_id: str) -> None:
+        await self._database.persist(lambda tx: queue.register(tx, worker_id), give_up=lambda: False)

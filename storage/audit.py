@@ -1,0 +1,143 @@
+"""The audit of tool calls: one row a call, written before anything starts and never removed.
+
+It is also where a successor reads whether a call had started, so that it can answer an open call truthfully.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.rules.interrupt_order import Pending
+from bot.rules.messages import JsonObject
+from bot.rules.terms import CallOutcome, Grade, RunState
+from storage import cards, interrupts, runs, threads
+from storage.engine import Transaction
+from storage.tables import clock, tool_calls
+from storage.threads import Claim
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """A call of a model message, as it is written down with the message: nothing has started yet."""
+
+    request_id: str
+    call_id: str
+    tool: str
+    grade: Grade
+    title: str
+    target: str
+    arguments: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnd:
+    """How a call ended; times in milliseconds."""
+
+    request_id: str
+    outcome: CallOutcome
+    elapsed_ms: int
+    url: str | None = None
+    method: str | None = None
+    status: int | None = None
+    blocked_by: str | None = None
+    interrupted: bool = False
+
+
+class Start(StrEnum):
+    """Whether a call may start."""
+
+    GO = "go"
+    PENDING = "pending"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class StartAnswer:
+    """The answer to a call that wants to start; `by` is the interrupt that is in its way."""
+
+    start: Start
+    by: Pending | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallRow:
+    """What the audit says of a call whose answer is not in the history."""
+
+    request_id: str
+    call_id: str
+    tool: str
+    grade: Grade
+    started: bool
+
+
+async def plan(tx: Transaction, claim: Claim, round_number: int, calls: Sequence[PlannedCall]) -> None:
+    """Write down the calls of a message, in the transaction that stores it."""
+    rows = [_planned(claim, round_number, position, call) for position, call in enumerate(calls)]
+    if rows:
+        await tx.execute(sa.insert(tool_calls), rows)
+
+
+async def start(tx: Transaction, claim: Claim, request_id: str) -> StartAnswer:
+    """Write down that a call starts, unless something is pending that ends the batch: then it never starts."""
+    if await threads.lock_owned(tx, claim) is None:
+        return StartAnswer(Start.LOST)
+    run = await runs.get(tx, claim.run_id)
+    if run is None or run.state is RunState.SETTLED:
+        return StartAnswer(Start.LOST)
+    blocking = await interrupts.first_pending(tx, run)
+    if blocking is not None:
+        return StartAnswer(Start.PENDING, blocking)
+    await tx.execute(sa.update(tool_calls).where(tool_calls.c.request_id == request_id).values(started_at=clock()))
+    await cards.bump(tx, claim.run_id)
+    return StartAnswer(Start.GO)
+
+
+async def finish(tx: Transaction, end: CallEnd) -> None:
+    """Write down how a call ended. A late end is written too: the audit says what happened, whoever still asks."""
+    values: dict[str, Any] = {
+        "outcome": end.outcome,
+        "elapsed_ms": end.elapsed_ms,
+        "url": end.url,
+        "method": end.method,
+        "status": end.status,
+        "blocked_by": end.blocked_by,
+        "interrupted": end.interrupted,
+    }
+    await tx.execute(sa.update(tool_calls).where(tool_calls.c.request_id == end.request_id).values(**values))
+
+
+async def close(tx: Transaction, request_id: str, outcome: CallOutcome) -> None:
+    """Say of a call that is closed without an answer of its own how it stands; an end already written stays."""
+    still_open = sa.and_(tool_calls.c.request_id == request_id, tool_calls.c.outcome.is_(None))
+    await tx.execute(sa.update(tool_calls).where(still_open).values(outcome=outcome, interrupted=True))
+
+
+async def rows_of(tx: Transaction, run_id: str, call_ids: Sequence[str]) -> dict[str, CallRow]:
+    """The audit's rows of these calls, by call id."""
+    wanted = sa.select(tool_calls).where(tool_calls.c.run_id == run_id, tool_calls.c.call_id.in_(call_ids))
+    found = (await tx.execute(wanted)).mappings()
+    return {row["call_id"]: _row(row) for row in found}
+
+
+def _planned(claim: Claim, round_number: int, position: int, call: PlannedCall) -> dict[str, Any]:
+    return {
+        "request_id": call.request_id,
+        "thread_id": claim.thread_id,
+        "run_id": claim.run_id,
+        "fence": claim.fence,
+        "call_id": call.call_id,
+        "round": round_number,
+        "position": position,
+        "tool": call.tool,
+        "grade": call.grade,
+        "title": call.title,
+        "target": call.target,
+        "arguments": call.arguments,
+    }
+
+
+def _row(row: Any) -> CallRow:
+    return CallRow(row["request_id"], row["call_id"], row["tool"], Grade(row["grade"]), row["started_at"] is not None)

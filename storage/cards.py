@@ -1,0 +1,190 @@
+"""The progress cards: what is wanted, what Slack has, and who paints right now.
+
+Level-triggered: whatever changes a run only raises `wanted_rev`; whoever paints renders the newest state, and raises
+`painted_rev` only under its own token, so that two painters never leave the older state on top.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.rules.terms import RunState
+from storage import notify
+from storage.engine import Transaction
+from storage.tables import cards, clock, runs
+from storage.threads import Place
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedCard:
+    """A card that one painter holds for one call.
+
+    `post_was_tried` when a post of this card was begun before and its outcome is not known: look before posting again.
+    """
+
+    run_id: str
+    place: Place
+    ts: str | None
+    post_key: str
+    wanted_rev: int
+    painted_rev: int
+    post_was_tried: bool
+    tried_at: float | None
+
+
+async def create(tx: Transaction, run_id: str, place: Place) -> None:
+    """Make the card of a run; its post key is the run's id, which is unguessable and says nothing."""
+    await tx.execute(
+        sa.insert(cards).values(
+            run_id=run_id,
+            team_id=place.team_id,
+            channel_id=place.channel_id,
+            thread_ts=place.thread_ts,
+            post_key=f"card:{run_id}",
+            wanted_rev=1,
+        )
+    )
+    await notify.notify(tx, notify.CARD, run=run_id)
+
+
+async def bump(tx: Transaction, run_id: str, *, at_once: bool = False) -> None:
+    """Ask for a new paint: at once for a change of state, else when the card's interval has passed."""
+    values: dict[str, Any] = {"wanted_rev": cards.c.wanted_rev + 1}
+    if at_once:
+        values["next_at"] = clock()
+    await tx.execute(sa.update(cards).where(cards.c.run_id == run_id).values(**values))
+    await notify.notify(tx, notify.CARD, run=run_id)
+
+
+async def lease(tx: Transaction, token: str, lease_s: float) -> LeasedCard | None:
+    """Take the card that is most overdue, for one call of at most `lease_s` seconds; None when none is due."""
+    due = sa.or_(
+        sa.and_(cards.c.wanted_rev > cards.c.painted_rev, cards.c.next_at <= clock()), cards.c.repaint_at <= clock()
+    )
+    free = sa.or_(cards.c.paint_until.is_(None), cards.c.paint_until < clock())
+    pick = (
+        sa.select(cards)
+        .where(due, free, cards.c.gone.is_(None))
+        .order_by(cards.c.next_at)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    row = (await tx.execute(pick)).mappings().one_or_none()
+    if row is None:
+        return None
+    await _take(tx, row, token, lease_s)
+    return _leased(row)
+
+
+async def posted(tx: Transaction, post_key: str, ts: str, permalink: str | None = None) -> None:
+    """Store where a card stands in Slack; the first answer counts, be it our call's or our own echo's."""
+    mine = sa.update(cards).where(cards.c.post_key == post_key, cards.c.ts.is_(None)).values(ts=ts, posting_at=None)
+    if (await tx.execute(mine)).rowcount:
+        await repaint_pointing(tx, post_key)
+    if permalink is not None:
+        await tx.execute(sa.update(cards).where(cards.c.post_key == post_key).values(permalink=permalink))
+        await repaint_pointing(tx, post_key)
+
+
+async def repaint_pointing(tx: Transaction, post_key: str) -> None:
+    """Repaint the card that links on to this one."""
+    previous = (
+        sa.select(runs.c.previous_id)
+        .select_from(runs.join(cards, cards.c.run_id == runs.c.id))
+        .where(cards.c.post_key == post_key)
+        .scalar_subquery()
+    )
+    await tx.execute(
+        sa.update(cards)
+        .where(cards.c.run_id == previous)
+        .values(wanted_rev=cards.c.wanted_rev + 1, next_at=clock())
+    )
+
+
+async def painted(
+    tx: Transaction, leased: LeasedCard, token: str, *, terminal: bool, interval_s: float, repaint_s: float | None
+) -> bool:
+    """Store that Slack shows what was rendered; False when the lease was lost meanwhile: then it does not count.
+
+    A terminal paint is repeated once after `repaint_s` seconds, to undo a late write of a painter that was lost.
+    """
+    mine = sa.and_(cards.c.run_id == leased.run_id, cards.c.paint_token == token)
+    again = clock() + _seconds(repaint_s) if terminal and repaint_s is not None else None
+    values = {
+        "painted_rev": leased.wanted_rev,
+        "painted_at": clock(),
+        "paint_token": None,
+        "paint_until": None,
+        "repaint_at": again,
+        # A change of state that came during the call has set next_at: it must not wait for the interval.
+        "next_at": sa.case((cards.c.wanted_rev > leased.wanted_rev, cards.c.next_at), else_=clock() + _seconds(interval_s)),
+    }
+    return (await tx.execute(sa.update(cards).where(mine).values(**values))).rowcount == 1
+
+
+async def unpainted(tx: Transaction, leased: LeasedCard, token: str, *, retry_s: float) -> None:
+    """Give a card back after a call whose outcome is not known or was refused: it is painted again later."""
+    mine = sa.and_(cards.c.run_id == leased.run_id, cards.c.paint_token == token)
+    values = {
+        "wanted_rev": cards.c.wanted_rev + 1,
+        "paint_token": None,
+        "paint_until": None,
+        "next_at": clock() + _seconds(retry_s),
+    }
+    await tx.execute(sa.update(cards).where(mine).values(**values))
+
+
+async def not_posted(tx: Transaction, leased: LeasedCard) -> None:
+    """Forget a begun post of which Slack has said that it did not happen."""
+    await tx.execute(sa.update(cards).where(cards.c.run_id == leased.run_id).values(posting_at=None))
+
+
+async def gone(tx: Transaction, leased: LeasedCard, error: str) -> None:
+    """Stop painting a card that Slack will never show again, and keep why."""
+    values = {"gone": error, "paint_token": None, "paint_until": None, "repaint_at": None}
+    await tx.execute(sa.update(cards).where(cards.c.run_id == leased.run_id).values(**values))
+
+
+async def run_at(tx: Transaction, channel_id: str, ts: str) -> str | None:
+    """The run whose card is this message."""
+    found = sa.select(cards.c.run_id).where(cards.c.channel_id == channel_id, cards.c.ts == ts)
+    return (await tx.execute(found)).scalar_one_or_none()
+
+
+async def permalink(tx: Transaction, run_id: str) -> str | None:
+    """The link to a card; None while it has none."""
+    found = sa.select(cards.c.permalink).where(cards.c.run_id == run_id)
+    return (await tx.execute(found)).scalar_one_or_none()
+
+
+async def is_settled(tx: Transaction, run_id: str) -> bool:
+    """Whether the run of a card has ended."""
+    found = sa.select(runs.c.id).where(runs.c.id == run_id, runs.c.state == RunState.SETTLED)
+    return (await tx.execute(found)).first() is not None
+
+
+async def _take(tx: Transaction, row: Any, token: str, lease_s: float) -> None:
+    values: dict[str, Any] = {"paint_token": token, "paint_until": clock() + _seconds(lease_s)}
+    if row["ts"] is None:
+        # Written before the post: a painter that dies in between leaves a trace, and its successor looks first.
+        values["posting_at"] = sa.func.coalesce(cards.c.posting_at, clock())
+    await tx.execute(sa.update(cards).where(cards.c.run_id == row["run_id"]).values(**values))
+
+
+def _leased(row: Any) -> LeasedCard:
+    tried = row["posting_at"]
+    return LeasedCard(
+        run_id=row["run_id"],
+        place=Place(row["team_id"], row["channel_id"], row["thread_ts"]),
+        ts=row["ts"],
+        post_key=row["post_key"],
+        wanted_rev=row["wanted_rev"],
+        painted_rev=row["painted_rev"],
+        post_was_tried=row["ts"] is None and tried is not None,
+        tried_at=tried.timestamp() if tried else None,
+    )
+
+
+def _seconds(seconds: float) -> sa.ColumnElement[Any]:
+    return sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)

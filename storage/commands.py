@@ -1,0 +1,112 @@
+"""Stop, pause and resume, as transactions: recorded for the worker that owns the run, carried out at once where none does.
+
+Stop works with every worker down, and a stop never touches what was asked after it.
+"""
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from bot.rules.command_words import Result
+from bot.rules.interrupt_order import Pending
+from bot.rules.terms import (
+    InterruptKind,
+    InterruptState,
+    ParkedFor,
+    RunState,
+    SettleReason,
+    Verdict,
+)
+from bot.rules.turn_ends import Cut
+from storage import cards, inbox_rows, interrupts, notify, posts, runs, settlement, taking, threads
+from storage.engine import Transaction
+from storage.interrupts import Order
+from storage.runs import Run
+from storage.settlement import Means
+from storage.tables import clock
+from storage.tables import threads as threads_table
+from storage.threads import Thread
+
+
+@dataclass(frozen=True, slots=True)
+class Commanded:
+    """What a command came to, and for which run."""
+
+    result: Result
+    run_id: str | None = None
+
+
+async def stop(tx: Transaction, thread: Thread, order: Order, means: Means) -> Commanded:
+    """Stop the unsettled run of a locked thread, and whatever was asked before this stop and has not started."""
+    if order.slack_ts is not None:
+        newest = sa.func.greatest(threads_table.c.stopped_before_ts, sa.cast(order.slack_ts, sa.Numeric(20, 6)))
+        await threads.change(tx, thread.id, stopped_before_ts=newest)
+        thread = await threads.lock(tx, thread.id) or thread
+    run = await runs.newest(tx, thread.id)
+    if run is None or run.state is RunState.SETTLED:
+        return await _nothing_to_stop(tx, run)
+    if run.state is RunState.CANCELLING:
+        return Commanded(Result.ALREADY_STOPPING, run.id)
+    await interrupts.record(tx, thread, run, order, InterruptState.TRIGGERED)
+    if thread.owner is None:
+        await settlement.settle_locked(tx, thread, run, Cut(_pending(order)), means)
+        return Commanded(Result.STOPPED, run.id)
+    await runs.change(tx, run.id, state=RunState.CANCELLING, cancelling_at=clock())
+    await _tell_owner(tx, run, order.kind)
+    return Commanded(Result.STOPPING, run.id)
+
+
+async def pause(tx: Transaction, thread: Thread, order: Order) -> Commanded:
+    """Pause the unsettled run of a locked thread."""
+    run = await runs.newest(tx, thread.id)
+    if run is None or run.state is RunState.SETTLED:
+        return await _nothing_to_stop(tx, run)
+    if run.parked_for is ParkedFor.PAUSED:
+        return Commanded(Result.ALREADY_PAUSED, run.id)
+    if run.state is RunState.CANCELLING or run.cut is not None:
+        return Commanded(Result.ALREADY_STOPPING, run.id)
+    if any(each.kind is InterruptKind.PAUSE for each in await interrupts.pending(tx, run)):
+        return Commanded(Result.ALREADY_PAUSING, run.id)
+    await interrupts.record(tx, thread, run, order, InterruptState.TRIGGERED)
+    if thread.owner is None:
+        await interrupts.park(tx, thread, run, _pending(order))
+        return Commanded(Result.PAUSED, run.id)
+    await _tell_owner(tx, run, order.kind)
+    return Commanded(Result.PAUSING, run.id)
+
+
+async def resume(tx: Transaction, thread: Thread, pause_id: str | None) -> Commanded:
+    """Go on with a paused run: same run, same card; held messages are taken. `pause_id` None means whichever pause."""
+    run = await runs.newest(tx, thread.id)
+    if run is None or run.state is RunState.SETTLED:
+        return await _nothing_to_stop(tx, run)
+    if run.parked_for is not ParkedFor.PAUSED:
+        withdrawn = await interrupts.make_moot(tx, run.id, InterruptKind.PAUSE)
+        if withdrawn:
+            await cards.bump(tx, run.id, at_once=True)
+        return Commanded(Result.PAUSE_WITHDRAWN if withdrawn else Result.NOT_PAUSED, run.id)
+    if pause_id is not None and pause_id != run.pause_id:
+        return Commanded(Result.STALE, run.id)
+    if run.started_at is not None:
+        await taking.take(tx, thread, run.id, await inbox_rows.waiting(tx, thread.id, [Verdict.HOLD]))
+    await interrupts.unpark(tx, thread, run)
+    return Commanded(Result.RESUMED, run.id)
+
+
+async def _tell_owner(tx: Transaction, run: Run, kind: InterruptKind) -> None:
+    await notify.notify(tx, notify.INTERRUPT, run=run.id, kind=kind)
+    await cards.bump(tx, run.id, at_once=True)
+
+
+async def _nothing_to_stop(tx: Transaction, run: Run | None) -> Commanded:
+    if run is None:
+        return Commanded(Result.NOTHING)
+    settled = await settlement.settled(tx, run.id)
+    if settled is None or settled.reason is not SettleReason.COMPLETED:
+        return Commanded(Result.ALREADY_ENDED, run.id)
+    posted = await posts.answer_ts(tx, run.id)
+    return Commanded(Result.ALREADY_ENDED if posted else Result.JUST_FINISHED, run.id)
+
+
+def _pending(order: Order) -> Pending:
+    return Pending(order.kind, order.source, order.requested_by, order.id)

@@ -1,0 +1,283 @@
+"""How a message is taken in: judged under the thread's lock, stored, and carried out, in one transaction.
+
+What is acknowledged to Slack has been committed here. A second copy changes nothing, except that it may add that the
+bot was mentioned.
+"""
+
+from collections.abc import Set as AbstractSet
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.rules.access import source_of
+from bot.rules.command_words import WORDS
+from bot.rules.inbound_message import AuthorFacts, Message, OurIds
+from bot.rules.interrupt_order import Pending
+from bot.rules.run_states import phase_of
+from bot.rules.steer_policy import Arrival, Judgement, judge
+from bot.rules.terms import (
+    Command,
+    InboxState,
+    InterruptKind,
+    InterruptSource,
+    ParkedFor,
+    PersonClass,
+    Phase,
+    RunState,
+    SettleReason,
+    Source,
+    Verdict,
+)
+from bot.rules.turn_ends import Cut
+from storage import cards, commands, inbox_rows, ingress, interrupts, notify, policies, posts, runs, settlement, threads
+from storage.engine import Transaction
+from storage.ingress import Seen
+from storage.interrupts import Order
+from storage.people import Person
+from storage.runs import NewRun, Run
+from storage.settlement import Means
+from storage.tables import inbox
+from storage.threads import Place, Thread
+
+CERTAIN = (PersonClass.MEMBER, PersonClass.GUEST, PersonClass.EXTERNAL)
+INFINITE = Decimal("Infinity")
+
+
+@dataclass(frozen=True, slots=True)
+class Reception:
+    """What the taking in of messages is set up with: who we are, which alert bots count, who may approve."""
+
+    our: OurIds
+    alert_apps: AbstractSet[str] = frozenset()
+    approvers: AbstractSet[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a message: `reply` is for its sender alone; `is_copy` when it had been taken in before."""
+
+    verdict: Verdict | None
+    reply: str | None = None
+    run_id: str | None = None
+    command: Command | None = None
+    is_copy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A message with who sent it and how it was judged."""
+
+    message: Message
+    person: Person
+    source: Source
+    arrival: Arrival
+    judgement: Judgement
+
+
+class Inbox:
+    """Takes messages in."""
+
+    def __init__(self, reception: Reception, means: Means) -> None:
+        self._reception, self._means = reception, means
+
+    async def receive(self, tx: Transaction, message: Message, person: Person) -> Receipt:
+        """Take one message in; it has exactly one verdict, whatever copies come."""
+        place = Place(message.team_id, message.channel_id, message.thread_ts)
+        thread = await threads.lock_at(tx, place)
+        taken = await self._judge(tx, place, thread, message, person)
+        if thread is None and _needs_a_thread(taken):
+            await threads.create(tx, self._means.mint_id(), place)
+            thread = await threads.lock_at(tx, place)
+            # Another message may have made the thread, and its run, while this one waited.
+            taken = await self._judge(tx, place, thread, message, person)
+        if not await ingress.see(tx, message.dedupe_key, _seen(taken), message.gesture_key):
+            return await self._second_copy(tx, thread, taken)
+        return await self._carry_out(tx, thread, taken)
+
+    async def judge_later(self, tx: Transaction, message: Message, person: Person) -> Receipt | None:
+        """Judge a message whose author was not known when it came; None when that has been done."""
+        place = Place(message.team_id, message.channel_id, message.thread_ts)
+        thread = await threads.lock_at(tx, place)
+        row = await inbox_rows.at(tx, thread.id, message.ts) if thread else None
+        if thread is None or row is None or row.state is not InboxState.UNJUDGED:
+            return None
+        await inbox_rows.remove(tx, thread.id, row.seq)
+        taken = await self._judge(tx, place, thread, message, person)
+        await ingress.rejudge(tx, message.dedupe_key, _seen(taken))
+        return await self._carry_out(tx, thread, taken)
+
+    async def _judge(
+        self, tx: Transaction, place: Place, thread: Thread | None, message: Message, person: Person
+    ) -> Taken:
+        run = await runs.newest(tx, thread.id) if thread else None
+        overrides = await policies.of_channel(tx, place)
+        source = await self._source(tx, run, message.author, person.person_class)
+        arrival = await self._arrival(tx, thread, run, message, source)
+        return Taken(message, person, source, arrival, judge(arrival, overrides))
+
+    async def _source(
+        self, tx: Transaction, run: Run | None, author: AuthorFacts, person_class: PersonClass
+    ) -> Source:
+        is_requester = author.user_id is not None and await runs.is_requester(tx, run, author.user_id)
+        return source_of(author, person_class, is_requester, self._reception.alert_apps, self._reception.our)
+
+    async def _arrival(
+        self, tx: Transaction, thread: Thread | None, run: Run | None, message: Message, source: Source
+    ) -> Arrival:
+        phase = phase_of(run.state if run else None, run.parked_for if run else None, ever_asked=run is not None)
+        is_after_the_end = thread is not None and run is not None and phase is Phase.IDLE
+        return Arrival(
+            source=source,
+            phase=phase,
+            text=message.raw_text,
+            slack_ts=message.ts,
+            bot_user_id=self._reception.our.bot_user_id,
+            mentions_bot=message.mentions_bot,
+            is_direct=message.is_direct,
+            is_approver=message.author.user_id in self._reception.approvers,
+            answer_ts=await _answer_time(tx, run) if is_after_the_end and run else None,
+            first_since_settlement=is_after_the_end and not await _said_since(tx, thread, run),
+        )
+
+    async def _carry_out(self, tx: Transaction, thread: Thread | None, taken: Taken) -> Receipt:
+        verdict = taken.judgement.verdict
+        if verdict is Verdict.COMMAND and thread is not None and taken.judgement.command is not None:
+            return await self._command(tx, thread, taken)
+        if thread is not None and self._is_uncertain(taken):
+            await _store(tx, thread, taken, InboxState.UNJUDGED)
+            await ingress.rejudge(tx, taken.message.dedupe_key, Seen(ingress.UNJUDGED, taken.judgement.row, False))
+            return Receipt(None)
+        if thread is None or verdict in {Verdict.IGNORE, Verdict.REFUSE, Verdict.COMMAND}:
+            return Receipt(verdict, taken.judgement.reply)
+        await _store(tx, thread, taken, InboxState.WAITING)
+        if verdict in settlement.STARTS_A_RUN:
+            await threads.change(tx, thread.id, wake_seq=sa.text("wake_seq + 1"))
+        return Receipt(verdict, taken.judgement.reply, await self._set_going(tx, thread, taken))
+
+    async def _set_going(self, tx: Transaction, thread: Thread, taken: Taken) -> str | None:
+        """Start a run, or tell the one there is; returns the run that the message is for."""
+        if taken.judgement.verdict is Verdict.START:
+            return await self._start(tx, thread, taken)
+        run = await runs.newest(tx, thread.id)
+        if run is None or run.state is RunState.SETTLED:
+            return None
+        if taken.judgement.verdict is Verdict.STEER:
+            await self._steer(tx, thread, run, taken)
+        await cards.bump(tx, run.id, at_once=True)
+        return run.id
+
+    async def _start(self, tx: Transaction, thread: Thread, taken: Taken) -> str:
+        run_id, author = self._means.mint_id(), taken.person.user_id
+        previous = await runs.newest(tx, thread.id)
+        title = settlement.title_of(taken.message.text)
+        await runs.create(tx, thread, NewRun(run_id, run_id, previous.id if previous else None, author, title))
+        return run_id
+
+    async def _steer(self, tx: Transaction, thread: Thread, run: Run, taken: Taken) -> None:
+        """Have the run cut: by its worker, or right here where it has none. One that has not started is joined."""
+        if run.started_at is None:
+            if run.parked_for is ParkedFor.PAUSED:
+                await interrupts.unpark(tx, thread, run)
+            return
+        if thread.owner is not None:
+            await notify.notify(tx, notify.INTERRUPT, run=run.id, kind=InterruptKind.STEER)
+            return
+        steer = Pending(InterruptKind.STEER, InterruptSource.MESSAGE, taken.person.user_id)
+        await settlement.settle_locked(tx, await _again(tx, thread), run, Cut(steer), self._means)
+
+    async def _command(self, tx: Transaction, thread: Thread, taken: Taken) -> Receipt:
+        command = taken.judgement.command
+        order = Order(
+            id=self._means.mint_id(),
+            kind=InterruptKind.PAUSE if command is Command.PAUSE else InterruptKind.STOP,
+            source=InterruptSource.MESSAGE,
+            requested_by=taken.person.user_id,
+            slack_ts=taken.message.ts,
+        )
+        if command is Command.STOP:
+            done = await commands.stop(tx, thread, order, self._means)
+        elif command is Command.PAUSE:
+            done = await commands.pause(tx, thread, order)
+        elif command is Command.RESUME:
+            done = await commands.resume(tx, thread, None)
+        else:
+            run = await runs.newest(tx, thread.id)
+            return Receipt(Verdict.COMMAND, taken.judgement.reply, run.id if run else None, command)
+        return Receipt(Verdict.COMMAND, WORDS[done.result], done.run_id, command)
+
+    async def _second_copy(self, tx: Transaction, thread: Thread | None, taken: Taken) -> Receipt:
+        """A copy may only add the mention: the first may have come without it."""
+        first = await ingress.first_copy(tx, taken.message.dedupe_key)
+        adds_mention = first is not None and taken.message.mentions_bot and not first.interject
+        if not adds_mention or first is None or first.verdict not in {Verdict.IGNORE, Verdict.NOTE, Verdict.HOLD}:
+            return Receipt(None, is_copy=True)
+        row = await inbox_rows.at(tx, thread.id, taken.message.ts) if thread else None
+        if row is not None and row.state is not InboxState.WAITING:
+            return Receipt(None, is_copy=True)
+        if thread is not None and row is not None:
+            await inbox_rows.remove(tx, thread.id, row.seq)
+        await ingress.rejudge(tx, taken.message.dedupe_key, _seen(taken))
+        return await self._carry_out(tx, thread, taken)
+
+    def _is_uncertain(self, taken: Taken) -> bool:
+        """Whether it matters that nobody knows yet what this person is: then it starts and cuts nothing."""
+        is_person = taken.source in {Source.REQUESTER, Source.TEAMMATE, Source.GUEST, Source.EXTERNAL}
+        return is_person and taken.person.person_class is PersonClass.UNKNOWN
+
+
+def _needs_a_thread(taken: Taken) -> bool:
+    if taken.judgement.verdict is Verdict.START or taken.judgement.command is Command.STOP:
+        return True
+    # A person whose class is not known yet may turn out to be one who may ask: the question must not be lost.
+    return taken.person.person_class is PersonClass.UNKNOWN and taken.arrival.interjects and not taken.message.author.is_app
+
+
+def _seen(taken: Taken) -> Seen:
+    return Seen(taken.judgement.verdict, taken.judgement.row, taken.arrival.interjects)
+
+
+async def _again(tx: Transaction, thread: Thread) -> Thread:
+    """The thread as it is now: its inbox has grown in this transaction."""
+    fresh = await threads.lock(tx, thread.id)
+    if fresh is None:
+        raise AssertionError(f"thread {thread.id} vanished under its lock")
+    return fresh
+
+
+async def _store(tx: Transaction, thread: Thread, taken: Taken, state: InboxState) -> None:
+    seq = thread.inbox_seq + 1
+    values: dict[str, Any] = {
+        "thread_id": thread.id,
+        "seq": seq,
+        "source": taken.source,
+        "author": taken.person.user_id,
+        "author_name": taken.person.name,
+        "text": taken.message.text,
+        "interject": taken.arrival.interjects,
+        "slack_ts": taken.message.ts,
+        "verdict": taken.judgement.verdict,
+        "policy_row": taken.judgement.row,
+        "state": state,
+        "raw": asdict(taken.message) if state is InboxState.UNJUDGED else None,
+    }
+    await tx.execute(sa.insert(inbox).values(**values))
+    await threads.change(tx, thread.id, inbox_seq=seq)
+
+
+async def _answer_time(tx: Transaction, run: Run) -> Decimal | None:
+    """The Slack time of a run's answer; infinite while it is still to be posted."""
+    settled = await settlement.settled(tx, run.id)
+    if settled is None or settled.reason is not SettleReason.COMPLETED:
+        return None
+    ts = await posts.answer_ts(tx, run.id)
+    return Decimal(ts) if ts else INFINITE
+
+
+async def _said_since(tx: Transaction, thread: Thread | None, run: Run | None) -> bool:
+    """Whether a plain message of a requester already waits since the last settlement."""
+    if thread is None or run is None:
+        return False
+    notes = await inbox_rows.waiting(tx, thread.id, [Verdict.NOTE])
+    return any(note.source is Source.REQUESTER for note in notes)

@@ -1,0 +1,175 @@
+"""Interrupts: what is asked of a run, recorded, probed and, where nobody owns the run, carried out at once."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+
+from bot.rules.interrupt_order import Pending, first
+from bot.rules.terms import (
+    InboxState,
+    InterruptKind,
+    InterruptScope,
+    InterruptSource,
+    InterruptState,
+    ParkedFor,
+    RunState,
+    ThreadState,
+    Verdict,
+)
+from storage import cards, notify, runs, taking, threads
+from storage.engine import Transaction
+from storage.history import NewEvent
+from storage.runs import Run
+from storage.tables import clock, inbox, interrupts
+from storage.threads import Claim, Thread
+
+OPEN = (InterruptState.TRIGGERED, InterruptState.CANCELLING)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Somebody's wish to interrupt a run; `slack_ts` is the Slack time of the gesture, where it was one."""
+
+    id: str
+    kind: InterruptKind
+    source: InterruptSource
+    requested_by: str
+    slack_ts: str | None = None
+    scope: InterruptScope = InterruptScope.FAMILY
+
+
+class ProbeAnswer(StrEnum):
+    """What a probe at a cut point found."""
+
+    GO_ON = "go_on"
+    CUT = "cut"
+    SUSPENDED = "suspended"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Probed:
+    """What a probe found; `cut` is set with CUT, `news` are the events that it appended to the history."""
+
+    answer: ProbeAnswer
+    cut: Pending | None = None
+    news: tuple[NewEvent, ...] = ()
+
+
+async def record(tx: Transaction, thread: Thread, run: Run, order: Order, state: InterruptState) -> None:
+    """Write an interrupt down."""
+    await tx.execute(
+        sa.insert(interrupts).values(
+            id=order.id,
+            thread_id=thread.id,
+            run_id=run.id,
+            kind=order.kind,
+            scope=order.scope,
+            source=order.source,
+            requested_by=order.requested_by,
+            slack_ts=order.slack_ts,
+            state=state,
+        )
+    )
+
+
+async def pending(tx: Transaction, run: Run) -> list[Pending]:
+    """What is asked of a run and not yet done, oldest first; a steer is pending while its message waits.
+
+    A run that has not started takes waiting messages at its first claim, so none of them can cut it.
+    """
+    asked = (
+        sa.select(interrupts.c.kind, interrupts.c.source, interrupts.c.requested_by, interrupts.c.id)
+        .where(interrupts.c.run_id == run.id, interrupts.c.state.in_(OPEN))
+        .order_by(interrupts.c.requested_at, interrupts.c.id)
+    )
+    found = [_pending(row) for row in await tx.execute(asked)]
+    steer = None if run.started_at is None else await _waiting_steer(tx, run.thread_id)
+    return [*found, steer] if steer else found
+
+
+async def first_pending(tx: Transaction, run: Run) -> Pending | None:
+    """The interrupt that decides, by the order of the rules; None where nothing is asked."""
+    return first(await pending(tx, run))
+
+
+async def probe(tx: Transaction, claim: Claim) -> Probed:
+    """Look, at a cut point, whether the run goes on; a cut is stamped and a pause carried out right here."""
+    thread = await threads.lock_owned(tx, claim)
+    run = await runs.get(tx, claim.run_id) if thread else None
+    if thread is None or run is None or run.state is RunState.SETTLED:
+        return Probed(ProbeAnswer.LOST)
+    decisive = await first_pending(tx, run)
+    if run.cut is not None:
+        return Probed(ProbeAnswer.CUT, run.cut)
+    if decisive is None:
+        return Probed(ProbeAnswer.GO_ON, news=tuple(await taking.take_news(tx, thread, run.id)))
+    if decisive.kind is InterruptKind.PAUSE:
+        await park(tx, thread, run, decisive)
+        return Probed(ProbeAnswer.SUSPENDED)
+    await runs.stamp_cut(tx, run.id, decisive)
+    return Probed(ProbeAnswer.CUT, decisive)
+
+
+async def park(tx: Transaction, thread: Thread, run: Run, pause: Pending) -> None:
+    """Suspend a run for a pause and let its worker go; the waiting steers become hold."""
+    await runs.change(
+        tx,
+        run.id,
+        state=RunState.PARKED,
+        parked_for=ParkedFor.PAUSED,
+        parked_at=clock(),
+        pause_id=pause.id,
+        acted_by=pause.requested_by,
+    )
+    held = sa.and_(inbox.c.thread_id == thread.id, inbox.c.state == InboxState.WAITING)
+    if run.started_at is not None:
+        steers = sa.and_(held, inbox.c.verdict == Verdict.STEER)
+        await tx.execute(sa.update(inbox).where(steers).values(verdict=Verdict.HOLD))
+    await threads.release(tx, thread, ThreadState.PARKED)
+    await finish(tx, run.id, {InterruptKind.PAUSE})
+    await cards.bump(tx, run.id, at_once=True)
+
+
+async def unpark(tx: Transaction, thread: Thread, run: Run) -> None:
+    """Make a paused run ready again; one that was paused before its first claim is queued again."""
+    state = RunState.RUNNING if run.started_at is not None else RunState.QUEUED
+    await runs.change(tx, run.id, state=state, parked_for=None, parked_at=None, pause_id=None, acted_by=None)
+    await threads.change(tx, thread.id, state=ThreadState.READY, ready_at=clock())
+    await notify.notify(tx, notify.READY, thread=thread.id)
+    await cards.bump(tx, run.id, at_once=True)
+
+
+async def finish(tx: Transaction, run_id: str, done: set[InterruptKind], *, rest_is_moot: bool = False) -> None:
+    """Close the open interrupts of a run: those of `done` are done; the rest are moot where the run is settled."""
+    still_open = sa.and_(interrupts.c.run_id == run_id, interrupts.c.state.in_(OPEN))
+    carried_out = sa.and_(still_open, interrupts.c.kind.in_(done))
+    await tx.execute(sa.update(interrupts).where(carried_out).values(state=InterruptState.DONE))
+    if rest_is_moot:
+        await tx.execute(sa.update(interrupts).where(still_open).values(state=InterruptState.MOOT))
+
+
+async def make_moot(tx: Transaction, run_id: str, kind: InterruptKind) -> bool:
+    """Take back open interrupts of one kind; whether there was one."""
+    mine = sa.and_(interrupts.c.run_id == run_id, interrupts.c.kind == kind, interrupts.c.state.in_(OPEN))
+    changed = await tx.execute(sa.update(interrupts).where(mine).values(state=InterruptState.MOOT))
+    return changed.rowcount > 0
+
+
+async def _waiting_steer(tx: Transaction, thread_id: str) -> Pending | None:
+    waiting = (
+        sa.select(inbox.c.author)
+        .where(
+            inbox.c.thread_id == thread_id, inbox.c.state == InboxState.WAITING, inbox.c.verdict == Verdict.STEER
+        )
+        .order_by(inbox.c.slack_ts, inbox.c.seq)
+        .limit(1)
+    )
+    author = (await tx.execute(waiting)).scalar_one_or_none()
+    return None if author is None else Pending(InterruptKind.STEER, InterruptSource.MESSAGE, author)
+
+
+def _pending(row: Any) -> Pending:
+    return Pending(InterruptKind(row.kind), InterruptSource(row.source), row.requested_by, row.id)

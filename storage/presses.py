@@ -1,0 +1,97 @@
+"""Buttons, and Slack's own stop: who may is looked up at the press, and the answer is never silence."""
+
+import sqlalchemy as sa
+
+from bot.rules.access import Action, may, refusal, source_of
+from bot.rules.command_words import WORDS, Result
+from bot.rules.inbound_message import AuthorFacts, NativeStop, Press
+from bot.rules.terms import Command, InterruptKind, InterruptSource, Verdict
+from storage import commands, ingress, runs, threads
+from storage.commands import Commanded
+from storage.engine import Transaction
+from storage.inbox import Receipt, Reception
+from storage.ingress import Seen
+from storage.interrupts import Order
+from storage.people import Person
+from storage.runs import Run
+from storage.settlement import Means
+from storage.tables import cards
+from storage.threads import Place, Thread
+
+
+class Presses:
+    """Carries out what is pressed."""
+
+    def __init__(self, reception: Reception, means: Means) -> None:
+        self._reception, self._means = reception, means
+
+    async def press(self, tx: Transaction, press: Press, person: Person, command: Command) -> Receipt:
+        """Carry out a button of a card."""
+        where = await runs.place_of(tx, press.run_id)
+        thread = await threads.lock(tx, where[0]) if where else None
+        run = await runs.newest(tx, thread.id) if thread else None
+        if not await _see(tx, press.dedupe_key):
+            return Receipt(None, is_copy=True)
+        if thread is None or run is None or not await _is_its_card(tx, press):
+            return Receipt(Verdict.COMMAND, WORDS[Result.ALREADY_ENDED])
+        if run.id != press.run_id:
+            return Receipt(Verdict.COMMAND, WORDS[Result.ALREADY_ENDED], press.run_id)
+        refused = await self._refusal(tx, run, press.author, person, command)
+        if refused is not None:
+            return Receipt(Verdict.REFUSE, refused, run.id)
+        order = self._order(command, InterruptSource.BUTTON, person, press.action_ts)
+        return _told(await self._command(tx, thread, order, command, press.ref), command)
+
+    async def native_stop(self, tx: Transaction, stop: NativeStop, person: Person) -> Receipt:
+        """Carry out Slack's own stop button, the same way as ours."""
+        thread = await threads.lock_at(tx, Place(stop.team_id, stop.channel_id, stop.thread_ts))
+        if not await _see(tx, stop.dedupe_key):
+            return Receipt(None, is_copy=True)
+        run = await runs.newest(tx, thread.id) if thread else None
+        if thread is None or run is None:
+            return Receipt(Verdict.COMMAND, WORDS[Result.NOTHING])
+        refused = await self._refusal(tx, run, stop.author, person, Command.STOP)
+        if refused is not None:
+            return Receipt(Verdict.REFUSE, refused, run.id)
+        order = self._order(Command.STOP, InterruptSource.NATIVE_STOP, person, stop.event_ts)
+        return _told(await self._command(tx, thread, order, Command.STOP, None), Command.STOP)
+
+    async def _refusal(
+        self, tx: Transaction, run: Run, author: AuthorFacts, person: Person, command: Command
+    ) -> str | None:
+        is_requester = await runs.is_requester(tx, run, person.user_id)
+        source = source_of(
+            author, person.person_class, is_requester, self._reception.alert_apps, self._reception.our
+        )
+        action = Action(command.value)
+        if may(action, source, is_approver=person.user_id in self._reception.approvers):
+            return None
+        return refusal(action, source)
+
+    def _order(self, command: Command, source: InterruptSource, person: Person, ts: str) -> Order:
+        kind = InterruptKind.PAUSE if command is Command.PAUSE else InterruptKind.STOP
+        return Order(self._means.mint_id(), kind, source, person.user_id, ts)
+
+    async def _command(
+        self, tx: Transaction, thread: Thread, order: Order, command: Command, ref: str | None
+    ) -> Commanded:
+        if command is Command.STOP:
+            return await commands.stop(tx, thread, order, self._means)
+        if command is Command.PAUSE:
+            return await commands.pause(tx, thread, order)
+        return await commands.resume(tx, thread, ref)
+
+
+def _told(done: Commanded, command: Command) -> Receipt:
+    return Receipt(Verdict.COMMAND, WORDS[done.result], done.run_id, command)
+
+
+async def _see(tx: Transaction, key: str) -> bool:
+    return await ingress.see(tx, key, Seen(ingress.PRESS, "", False))
+
+
+async def _is_its_card(tx: Transaction, press: Press) -> bool:
+    """Whether the pressed message is the card of the run that the button names."""
+    at = sa.select(cards.c.channel_id, cards.c.ts).where(cards.c.run_id == press.run_id)
+    row = (await tx.execute(at)).one_or_none()
+    return row is not None and row[0] == press.channel_id and row[1] in {None, press.message_ts}

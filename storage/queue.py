@@ -1,0 +1,264 @@
+"""Who works on what: workers, claims, heartbeats, and taking over from a worker that was lost."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+
+from bot.rules.interrupt_order import Pending
+from bot.rules.terms import (
+    InboxState,
+    InterruptKind,
+    InterruptSource,
+    ParkedFor,
+    RunState,
+    ThreadState,
+    Verdict,
+)
+from bot.rules.turn_ends import Abandoned, Cut, End, TimedOut
+from storage import cards, inbox_rows, notify, runs, settlement, taking, threads
+from storage.engine import Transaction
+from storage.inbox_rows import Waiting
+from storage.runs import Run
+from storage.settlement import Means, Settled
+from storage.tables import clock, inbox, interrupts, workers
+from storage.threads import Claim, Place, Thread
+
+TAKEN_AT_FIRST_CLAIM = (Verdict.START, Verdict.STEER, Verdict.QUEUE, Verdict.HOLD, Verdict.NOTE)
+MAX_ATTEMPTS = 3
+"""Fruitless take-overs after which a run is abandoned (design, section 7)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """A claim and what its worker needs to begin; `first` when the run starts with it."""
+
+    claim: Claim
+    place: Place
+    run: Run
+    first: bool
+    earlier_read: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """A thread that the database thinks a worker owns, and what is asked of its run."""
+
+    thread_id: str
+    fence: int
+    run_id: str
+    kinds: frozenset[InterruptKind]
+
+
+class Unclaimed(StrEnum):
+    """Why nothing was claimed: nothing is ready, or what is ready is locked for a moment by another transaction."""
+
+    NONE_READY = "none_ready"
+    LOCKED = "locked"
+
+
+async def register(tx: Transaction, worker_id: str) -> None:
+    """Make the row of a worker."""
+    await tx.execute(insert(workers).values(id=worker_id).on_conflict_do_nothing())
+
+
+async def claim(tx: Transaction, worker_id: str, means: Means) -> Claimed | Settled | Unclaimed:
+    """Claim the thread that has waited longest.
+
+    The first claim of a run takes the waiting messages into the history. A run whose newest message is older than
+    the thread's last stop is settled instead of started.
+    """
+    thread_id = await _ready_thread(tx)
+    if thread_id is None or not await _is_alive(tx, worker_id):
+        return Unclaimed.LOCKED if await _any_ready(tx) else Unclaimed.NONE_READY
+    thread = await threads.lock(tx, thread_id)
+    run = await runs.newest(tx, thread_id)
+    if thread is None or run is None or run.state is RunState.SETTLED:
+        raise AssertionError(f"thread {thread_id} is ready without an unsettled run")
+    waiting = await inbox_rows.waiting(tx, thread_id, TAKEN_AT_FIRST_CLAIM) if run.started_at is None else []
+    if run.started_at is None and _is_stopped(thread, waiting):
+        return await settlement.settle_locked(tx, thread, run, Cut(await _last_stop(tx, thread)), means)
+    return await _own(tx, thread, run, worker_id, waiting)
+
+
+async def heartbeat(tx: Transaction, worker_id: str) -> list[Owned] | None:
+    """Say that a worker lives and get what it owns, with what is asked; None when it was declared dead."""
+    alive = sa.and_(workers.c.id == worker_id, workers.c.state != "dead")
+    beat = await tx.execute(sa.update(workers).where(alive).values(heartbeat_at=clock()))
+    if beat.rowcount == 0:
+        return None
+    return [_owned(row) for row in (await tx.execute(_owned_by(worker_id))).mappings()]
+
+
+async def retire(tx: Transaction, worker_id: str) -> None:
+    """Say that a worker has ended by itself."""
+    await tx.execute(sa.update(workers).where(workers.c.id == worker_id).values(state="dead"))
+
+
+async def give_back(tx: Transaction, claim: Claim) -> bool:
+    """Hand a run back so that any worker may go on with it; the run itself does not change."""
+    thread = await threads.lock_owned(tx, claim)
+    if thread is None:
+        return False
+    await threads.release(tx, thread, ThreadState.READY)
+    await notify.notify(tx, notify.READY, thread=thread.id)
+    return True
+
+
+async def lost_threads(tx: Transaction, lease_s: float) -> list[str]:
+    """The threads whose worker has not been heard of for longer than the lease."""
+    lost = (
+        sa.select(threads.threads.c.id)
+        .select_from(threads.threads.outerjoin(workers, workers.c.id == threads.threads.c.owner))
+        .where(threads.threads.c.owner.is_not(None), _is_lost(lease_s))
+    )
+    return list((await tx.execute(lost)).scalars())
+
+
+async def take_back(tx: Transaction, thread_id: str, lease_s: float, means: Means) -> Settled | None:
+    """Take a thread from a lost worker: settle a run whose end is stored, abandon one that gets nowhere, else ready."""
+    thread = await threads.lock(tx, thread_id)
+    if thread is None or thread.owner is None or not await _owner_is_lost(tx, thread.owner, lease_s):
+        return None
+    await tx.execute(sa.update(workers).where(workers.c.id == thread.owner).values(state="dead"))
+    run = await runs.newest(tx, thread_id)
+    if run is None or run.state is RunState.SETTLED:
+        raise AssertionError(f"thread {thread_id} has an owner and no unsettled run")
+    attempts = run.attempts + 1 if thread.event_seq <= run.progress_seq else 1
+    end = await _end_of_lost(tx, thread, run, attempts)
+    if end is not None:
+        return await settlement.settle_locked(tx, thread, run, end, means)
+    await runs.change(tx, run.id, attempts=attempts, progress_seq=thread.event_seq)
+    await threads.release(tx, thread, ThreadState.READY)
+    await notify.notify(tx, notify.READY, thread=thread.id)
+    await cards.bump(tx, run.id, at_once=True)
+    return None
+
+
+async def hung_stops(tx: Transaction, grace_s: float) -> list[tuple[str, str]]:
+    """Threads and runs that have been cancelling for longer than the grace."""
+    return await _runs_where(tx, RunState.CANCELLING, runs.runs.c.cancelling_at, grace_s)
+
+
+async def overdue_pauses(tx: Transaction, limit_s: float) -> list[tuple[str, str]]:
+    """Threads and runs that have been paused for longer than the limit."""
+    return await _runs_where(tx, RunState.PARKED, runs.runs.c.parked_at, limit_s)
+
+
+async def end_pause(tx: Transaction, thread_id: str, run_id: str, limit_s: float, means: Means) -> Settled | None:
+    """Settle a run whose pause outlived its limit."""
+    thread = await threads.lock(tx, thread_id)
+    still = (thread_id, run_id) in await overdue_pauses(tx, limit_s)
+    run = await runs.get(tx, run_id) if still else None
+    if thread is None or run is None or run.parked_for is not ParkedFor.PAUSED:
+        return None
+    return await settlement.settle_locked(tx, thread, run, TimedOut(), means)
+
+
+async def _own(tx: Transaction, thread: Thread, run: Run, worker_id: str, waiting: Sequence[Waiting]) -> Claimed:
+    first = run.started_at is None
+    await taking.take(tx, thread, run.id, waiting)
+    fence = thread.fence + 1
+    await threads.change(tx, thread.id, state=ThreadState.RUNNING, owner=worker_id, fence=fence, ready_at=None)
+    if first:
+        await runs.change(tx, run.id, state=RunState.RUNNING, started_at=clock())
+        await cards.bump(tx, run.id, at_once=True)
+    fresh = await runs.get(tx, run.id)
+    if fresh is None:
+        raise AssertionError(f"run {run.id} vanished")
+    return Claimed(Claim(thread.id, run.id, worker_id, fence), thread.place, fresh, first, thread.earlier_read)
+
+
+async def _ready_thread(tx: Transaction) -> str | None:
+    ready = (
+        sa.select(threads.threads.c.id)
+        .where(threads.threads.c.state == ThreadState.READY)
+        .order_by(threads.threads.c.ready_at)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    return (await tx.execute(ready)).scalar_one_or_none()
+
+
+async def _any_ready(tx: Transaction) -> bool:
+    ready = sa.select(threads.threads.c.id).where(threads.threads.c.state == ThreadState.READY)
+    return (await tx.execute(ready.limit(1))).first() is not None
+
+
+async def _is_alive(tx: Transaction, worker_id: str) -> bool:
+    alive = sa.select(workers.c.id).where(workers.c.id == worker_id, workers.c.state == "alive")
+    return (await tx.execute(alive)).first() is not None
+
+
+def _is_stopped(thread: Thread, waiting: Sequence[Waiting]) -> bool:
+    asking = [each.slack_ts for each in waiting if each.verdict in settlement.STARTS_A_RUN and each.slack_ts]
+    return thread.stopped_before_ts is not None and bool(asking) and max(asking) <= thread.stopped_before_ts
+
+
+async def _last_stop(tx: Transaction, thread: Thread) -> Pending:
+    last = (
+        sa.select(interrupts.c.source, interrupts.c.requested_by)
+        .where(interrupts.c.thread_id == thread.id, interrupts.c.kind == InterruptKind.STOP)
+        .order_by(interrupts.c.requested_at.desc())
+        .limit(1)
+    )
+    row = (await tx.execute(last)).one_or_none()
+    source, who = (InterruptSource(row[0]), row[1]) if row else (InterruptSource.MESSAGE, "")
+    return Pending(InterruptKind.STOP, source, who)
+
+
+async def _end_of_lost(tx: Transaction, thread: Thread, run: Run, attempts: int) -> End | None:
+    end = await settlement.stored_end(tx, thread, run)
+    if end is not None:
+        return end
+    if run.state is RunState.CANCELLING:
+        return Cut(await _last_stop(tx, thread))
+    return Abandoned() if attempts >= MAX_ATTEMPTS else None
+
+
+def _is_lost(lease_s: float) -> sa.ColumnElement[bool]:
+    silent = workers.c.heartbeat_at < clock() - sa.func.make_interval(0, 0, 0, 0, 0, 0, lease_s)
+    return sa.or_(workers.c.id.is_(None), workers.c.state == "dead", silent)
+
+
+async def _owner_is_lost(tx: Transaction, worker_id: str, lease_s: float) -> bool:
+    row = sa.select(_is_lost(lease_s)).where(workers.c.id == worker_id).with_for_update()
+    lost = (await tx.execute(row)).scalar_one_or_none()
+    return lost is None or bool(lost)
+
+
+async def _runs_where(
+    tx: Transaction, state: RunState, since: sa.ColumnElement[Any], longer_than_s: float
+) -> list[tuple[str, str]]:
+    interval = sa.func.make_interval(0, 0, 0, 0, 0, 0, longer_than_s)
+    found = sa.select(runs.runs.c.thread_id, runs.runs.c.id).where(
+        runs.runs.c.state == state, since < clock() - interval
+    )
+    return [(row[0], row[1]) for row in await tx.execute(found)]
+
+
+def _owned_by(worker_id: str) -> sa.Select[Any]:
+    run, thread = runs.runs, threads.threads
+    asked = (
+        sa.select(sa.func.array_agg(sa.distinct(interrupts.c.kind)))
+        .where(interrupts.c.run_id == run.c.id, interrupts.c.state.in_(["triggered", "cancelling"]))
+        .scalar_subquery()
+    )
+    steer = sa.exists().where(
+        inbox.c.thread_id == thread.c.id, inbox.c.state == InboxState.WAITING, inbox.c.verdict == Verdict.STEER
+    )
+    return (
+        sa.select(thread.c.id, thread.c.fence, run.c.id.label("run_id"), asked.label("asked"), steer.label("steer"))
+        .select_from(thread.join(run, sa.and_(run.c.thread_id == thread.c.id, run.c.state != RunState.SETTLED)))
+        .where(thread.c.owner == worker_id)
+    )
+
+
+def _owned(row: Any) -> Owned:
+    kinds = {InterruptKind(kind) for kind in row["asked"] or ()}
+    if row["steer"]:
+        kinds.add(InterruptKind.STEER)
+    return Owned(row["id"], row["fence"], row["run_id"], frozenset(kinds))

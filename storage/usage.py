@@ -1,0 +1,35 @@
+"""What each model call cost; a call that was cut is estimated, or a steered run would look free."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import sqlalchemy as sa
+
+from bot.rules.messages import Usage
+from storage.engine import Transaction
+from storage.tables import usage
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one model call took; `cost` in US dollars, None where the price is not known."""
+
+    provider: str
+    model: str
+    tokens: Usage
+    cost: Decimal | None = None
+
+
+async def add(tx: Transaction, run_id: str, spent: Spent) -> None:
+    """Book one model call."""
+    await tx.execute(
+        sa.insert(usage).values(
+            run_id=run_id,
+            provider=spent.provider,
+            model=spent.model,
+            input_tokens=spent.tokens.input_tokens,
+            output_tokens=spent.tokens.output_tokens,
+            reported=spent.tokens.reported,
+            cost=spent.cost,
+        )
+    )
