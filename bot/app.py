@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+import aiohttp
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
+from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.agent.turn_loop import TurnMeans
 from bot.card.answer import parts
 from bot.card.publisher import Pace, Publisher, PublisherMeans
-from bot.card.slack_calls import SlackCalls
+from bot.card.slack_calls import PERMANENT, SlackCalls
 from bot.egress.client import EgressClient
 from bot.egress.rules import EgressRules
 from bot.errors import SettingsError, SlackError
@@ -35,6 +37,7 @@ from bot.slack.listeners import register
 from bot.slack.listeners.buttons import Buttons
 from bot.slack.listeners.messages import Messages
 from bot.slack.people import People
+from bot.telemetry import log
 from bot.tools.gate import ToolGate
 from bot.tools.http_get import HttpGet
 from bot.worker.claim_loop import ClaimLoop
@@ -46,12 +49,15 @@ from storage.changes import Changes
 from storage.embedded import EmbeddedPostgres
 from storage.engine import Database
 from storage.inbox import Inbox, Reception
+from storage.migrations import migrate
 from storage.presses import Presses
+from storage.readiness import Readiness, require
 from storage.settlement import Means
 
 SOCKETS = 2
 """Connections for Socket Mode: Slack refreshes each every few hours, and the client opens the new one after the gap."""
 SLACK_TIMEOUT_S = 10
+APP_TOKEN_REFUSED = PERMANENT | {"not_allowed_token_type", "no_permission", "token_expired"}
 
 
 def mint_id() -> str:
@@ -87,9 +93,7 @@ class App:
         """A worker that claims and works off runs."""
         limits, live = self.settings.config.limits, LiveRuns()
         one_run = OneRun(self._turn(), self.means, live)
-        claims = ClaimLoop(
-            self.database, self.means, one_run.work, at_once=limits.runs_at_once, poll_s=1.0
-        )
+        claims = ClaimLoop(self.database, self.means, one_run.work, at_once=limits.runs_at_once, poll_s=1.0)
         lease = Lease(min(1.0, limits.lease_s / 5), limits.lease_s, limits.lease_s * 0.8)
         reaper = Reaper(
             self.database,
@@ -104,17 +108,26 @@ class App:
         means = PublisherMeans(self.database, self.slack.calls, time.time, mint_id)
         return Publisher(means, pace or Pace())
 
-    async def work(self) -> None:
-        """Work until cancelled."""
+    async def work(self, *, publishes: bool = True) -> None:
+        """Work until cancelled; without a publisher no card is ever painted and no answer posted."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self.worker().run(mint_id))
-            group.create_task(self.publisher().run())
+            if publishes:
+                group.create_task(self.publisher().run())
+
+    async def serve(self, app_token: str, *, publishes: bool = True) -> None:
+        """Work and listen until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.listen(app_token))
+            group.create_task(self.work(publishes=publishes))
 
     async def listen(self, app_token: str) -> None:
-        """Take in what Slack tells, over several connections, until cancelled."""
+        """Take in what Slack tells, over several connections, until cancelled; SettingsError for a refused token."""
+        await check_app_token(self.slack.client, app_token)
         handlers = [AsyncSocketModeHandler(self._bolt(), app_token) for _ in range(SOCKETS)]
         try:
             await asyncio.gather(*(handler.connect_async() for handler in handlers))
+            log.info("slack.connected", sockets=SOCKETS)
             await asyncio.Event().wait()
         finally:
             await asyncio.gather(*(handler.close_async() for handler in handlers), return_exceptions=True)
@@ -122,14 +135,13 @@ class App:
     def _edge(self) -> Edge:
         policy = self.settings.config.policy
         reception = Reception(self.slack.our, policy.alert_apps, policy.approvers)
-        desks = (
-            Inbox(reception, self.means), Changes(reception, self.means), Presses(reception, self.means)
-        )
+        desks = (Inbox(reception, self.means), Changes(reception, self.means), Presses(reception, self.means))
         return Edge(self.database, self.slack.calls, self.people, desks, time.time)
 
     def _bolt(self) -> AsyncApp:
         app = AsyncApp(
-            client=self.slack.client,
+            # Without a token: Bolt has none to use, since `authorize` answers whose it is.
+            client=AsyncWebClient(base_url=self.slack.client.base_url, retry_handlers=[], timeout=SLACK_TIMEOUT_S),
             authorize=_authorize(self.slack),
             process_before_response=True,
             # Our own echoes say where our posts stand; the inbox knows them and takes none of them in.
@@ -157,7 +169,7 @@ class App:
         """The tools of one run: each run has a door of its own, because its places are the run's."""
         client = EgressClient(egress_rules(self.settings))
         tool = HttpGet(client, seconds=self.settings.config.limits.tool_seconds)
-        return ToolGate({tool.schema.name: tool}, self.database, self.scrubber.text)
+        return ToolGate({tool.schema.name: tool}, self.database, self.scrubber)
 
 
 def egress_rules(settings: Settings) -> EgressRules:
@@ -180,7 +192,7 @@ async def running(settings: Settings, *, pool_size: int = 10) -> AsyncIterator[A
     """The app of these settings, with its database and its Slack; closed on leaving."""
     egress_rules(settings)
     async with AsyncExitStack() as stack:
-        database = Database(database_url(settings), pool_size=pool_size)
+        database = Database(await ready_database(settings), pool_size=pool_size)
         stack.push_async_callback(database.close)
         yield App(settings, database, await connect_slack(settings.slack()))
 
@@ -188,6 +200,41 @@ async def running(settings: Settings, *, pool_size: int = 10) -> AsyncIterator[A
 def database_url(settings: Settings) -> str:
     """The address of the database; the embedded one is started where none is set."""
     return settings.database_url or EmbeddedPostgres(settings.data_folder / "postgres").url()
+
+
+async def ready_database(settings: Settings) -> str:
+    """The address of a database with the newest tables; raises SettingsError or DatabaseUnavailableError.
+
+    The embedded one is brought to them, since nobody else looks after it; one that was set is its operator's to change.
+    """
+    if settings.database_url is None:
+        await migrated(settings)
+    url = database_url(settings)
+    await require(url)
+    return url
+
+
+async def migrated(settings: Settings) -> bool:
+    """Bring the database of these settings to the newest tables; whether there was anything to do."""
+    url = database_url(settings)
+    found = await require(url, Readiness.BEHIND)
+    await migrate(url)
+    return found is Readiness.BEHIND
+
+
+async def check_app_token(client: AsyncWebClient, app_token: str) -> None:
+    """Raise SettingsError where Slack refuses the token of Socket Mode: the client would try it again for ever."""
+    try:
+        await client.apps_connections_open(app_token=app_token)
+    except SlackApiError as error:
+        refused = str(error.response.get("error"))
+        if refused in APP_TOKEN_REFUSED:
+            raise SettingsError(
+                "SLACK_APP_TOKEN", f"Slack answers {refused}", "Check the token; it needs the scope connections:write"
+            ) from error
+    except (aiohttp.ClientError, TimeoutError):
+        # Slack is away for the moment; the connection is tried until it is there.
+        log.warning("slack.unreachable")
 
 
 async def connect_slack(setting: SlackSetting) -> Slack:
@@ -199,7 +246,9 @@ async def connect_slack(setting: SlackSetting) -> Slack:
     try:
         who = await calls.whoami()
     except SlackError as error:
-        raise SettingsError("SLACK_BOT_TOKEN", f"Slack answers {error}", "Check the token, and SLACK_API_URL") from error
+        raise SettingsError(
+            "SLACK_BOT_TOKEN", f"Slack answers {error}", "Check the token, and SLACK_API_URL"
+        ) from error
     return Slack(calls, client, _our(who))
 
 

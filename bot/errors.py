@@ -3,6 +3,7 @@
 SteersmanError
 ├── SettingsError                 a setting is missing or wrong: exit code 2, one line
 ├── DatabaseUnavailableError      PostgreSQL cannot be reached or is not ready
+│   └── DatabaseBusyError         it is there, but another transaction was in the way: nothing was written
 ├── LedgerError
 │   ├── DuplicateCallError        a call id was opened twice
 │   └── UnpairedResponseError     a response has no open call
@@ -46,6 +47,10 @@ class SettingsError(SteersmanError):
 
 class DatabaseUnavailableError(SteersmanError):
     """The database cannot be reached."""
+
+
+class DatabaseBusyError(DatabaseUnavailableError):
+    """Another transaction was in the way, or the statement took too long; nothing was written."""
 
 
 class LedgerError(SteersmanError):

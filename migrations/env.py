@@ -15,7 +15,7 @@ from storage.embedded import EmbeddedPostgres
 from storage.engine import connect, dsn_of
 from storage.tables import metadata
 
-PLAIN = {SafeText: "sa.Text()", SafeJson: "postgresql.JSONB()", SlackTs: "sa.Numeric(20, 6)"}
+PLAIN: dict[type[object], str] = {SafeText: "sa.Text()", SafeJson: "postgresql.JSONB()", SlackTs: "sa.Numeric(20, 6)"}
 
 
 def plain_type(kind: str, item: object, _: object) -> str | Literal[False]:

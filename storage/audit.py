@@ -97,6 +97,7 @@ async def start(tx: Transaction, claim: Claim, request_id: str) -> StartAnswer:
 
 async def finish(tx: Transaction, end: CallEnd) -> None:
     """Write down how a call ended. A late end is written too: the audit says what happened, whoever still asks."""
+    ended = sa.update(tool_calls).where(tool_calls.c.request_id == end.request_id).returning(tool_calls.c.run_id)
     values: dict[str, Any] = {
         "outcome": end.outcome,
         "elapsed_ms": end.elapsed_ms,
@@ -106,7 +107,10 @@ async def finish(tx: Transaction, end: CallEnd) -> None:
         "blocked_by": end.blocked_by,
         "interrupted": end.interrupted,
     }
-    await tx.execute(sa.update(tool_calls).where(tool_calls.c.request_id == end.request_id).values(**values))
+    run_id = (await tx.execute(ended.values(**values))).scalar_one_or_none()
+    if run_id is not None:
+        # An end that comes after the settlement changes what the card says of the call.
+        await cards.bump(tx, run_id)
 
 
 async def close(tx: Transaction, request_id: str, outcome: CallOutcome) -> None:

@@ -1,4 +1,4 @@
-"""Everything that a card shows, read in one transaction, after the card's lease was taken."""
+"""Everything that a card shows, read in one transaction from one snapshot, after the card's lease was taken."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -26,7 +26,9 @@ from storage.tables import runs as runs_table
 
 
 async def of_run(tx: Transaction, run_id: str) -> CardFacts | None:
-    """The facts of one run; None where there is no such run."""
+    """The facts of one run; None where there is no such run. Must be the first statement of its transaction."""
+    # Between two statements the run could be settled: the card would show the half of each.
+    await tx.execute(sa.text("set transaction isolation level repeatable read read only"))
     row = (await tx.execute(sa.select(runs_table).where(runs_table.c.id == run_id))).mappings().one_or_none()
     run = await runs.get(tx, run_id)
     if row is None or run is None:
@@ -106,7 +108,8 @@ async def _messages(tx: Transaction, run: Run) -> tuple[int, int]:
     if run.state is RunState.SETTLED:
         return 0, 0
     counted = (
-        sa.select(inbox.c.verdict, sa.func.count())
+        sa
+        .select(inbox.c.verdict, sa.func.count())
         .where(inbox.c.thread_id == run.thread_id, inbox.c.state == InboxState.WAITING)
         .group_by(inbox.c.verdict)
     )
@@ -136,7 +139,8 @@ async def _spent(tx: Transaction, run_id: str) -> tuple[int, float | None]:
 
 async def _next_permalink(tx: Transaction, run_id: str) -> str | None:
     following = (
-        sa.select(cards.c.permalink)
+        sa
+        .select(cards.c.permalink)
         .join(runs_table, runs_table.c.id == cards.c.run_id)
         .where(runs_table.c.previous_id == run_id)
         .limit(1)

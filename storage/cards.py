@@ -9,7 +9,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.rules.terms import RunState
 from storage import notify
 from storage.engine import Transaction
 from storage.tables import cards, clock, runs
@@ -18,11 +17,12 @@ from storage.threads import Place
 
 @dataclass(frozen=True, slots=True)
 class LeasedCard:
-    """A card that one painter holds for one call.
+    """A card that one painter holds, by its token, for one call.
 
     `post_was_tried` when a post of this card was begun before and its outcome is not known: look before posting again.
     """
 
+    token: str
     run_id: str
     place: Place
     ts: str | None
@@ -57,14 +57,18 @@ async def bump(tx: Transaction, run_id: str, *, at_once: bool = False) -> None:
     await notify.notify(tx, notify.CARD, run=run_id)
 
 
-async def lease(tx: Transaction, token: str, lease_s: float) -> LeasedCard | None:
-    """Take the card that is most overdue, for one call of at most `lease_s` seconds; None when none is due."""
+async def lease(tx: Transaction, token: str, *, lease_s: float, interval_s: float) -> LeasedCard | None:
+    """Take the card that is most overdue, for one call of at most `lease_s` seconds; None when none is due.
+
+    Progress is painted again after `interval_s` seconds; a change of state brings that forward (`bump`).
+    """
     due = sa.or_(
         sa.and_(cards.c.wanted_rev > cards.c.painted_rev, cards.c.next_at <= clock()), cards.c.repaint_at <= clock()
     )
     free = sa.or_(cards.c.paint_until.is_(None), cards.c.paint_until < clock())
     pick = (
-        sa.select(cards)
+        sa
+        .select(cards)
         .where(due, free, cards.c.gone.is_(None))
         .order_by(cards.c.next_at)
         .limit(1)
@@ -73,8 +77,16 @@ async def lease(tx: Transaction, token: str, lease_s: float) -> LeasedCard | Non
     row = (await tx.execute(pick)).mappings().one_or_none()
     if row is None:
         return None
-    await _take(tx, row, token, lease_s)
-    return _leased(row)
+    values: dict[str, Any] = {
+        "paint_token": token,
+        "paint_until": clock() + _seconds(lease_s),
+        "next_at": clock() + _seconds(interval_s),
+    }
+    if row["ts"] is None:
+        # Written before the post: a painter that dies in between leaves a trace, and its successor looks first.
+        values["posting_at"] = sa.func.coalesce(cards.c.posting_at, clock())
+    await tx.execute(sa.update(cards).where(cards.c.run_id == row["run_id"]).values(**values))
+    return _leased(row, token)
 
 
 async def posted(tx: Transaction, post_key: str, ts: str, permalink: str | None = None) -> None:
@@ -90,66 +102,54 @@ async def posted(tx: Transaction, post_key: str, ts: str, permalink: str | None 
 async def repaint_pointing(tx: Transaction, post_key: str) -> None:
     """Repaint the card that links on to this one."""
     previous = (
-        sa.select(runs.c.previous_id)
+        sa
+        .select(runs.c.previous_id)
         .select_from(runs.join(cards, cards.c.run_id == runs.c.id))
         .where(cards.c.post_key == post_key)
         .scalar_subquery()
     )
     await tx.execute(
-        sa.update(cards)
-        .where(cards.c.run_id == previous)
-        .values(wanted_rev=cards.c.wanted_rev + 1, next_at=clock())
+        sa.update(cards).where(cards.c.run_id == previous).values(wanted_rev=cards.c.wanted_rev + 1, next_at=clock())
     )
 
 
-async def painted(
-    tx: Transaction, leased: LeasedCard, token: str, *, terminal: bool, interval_s: float, repaint_s: float | None
-) -> bool:
+async def painted(tx: Transaction, leased: LeasedCard, *, repaint_s: float | None) -> bool:
     """Store that Slack shows what was rendered; False when the lease was lost meanwhile: then it does not count.
 
-    A terminal paint is repeated once after `repaint_s` seconds, to undo a late write of a painter that was lost.
+    With `repaint_s`, for a terminal paint, it is repeated once after so many seconds: to undo a late write of a
+    painter that was lost.
     """
-    mine = sa.and_(cards.c.run_id == leased.run_id, cards.c.paint_token == token)
-    again = clock() + _seconds(repaint_s) if terminal and repaint_s is not None else None
     values = {
         "painted_rev": leased.wanted_rev,
         "painted_at": clock(),
         "paint_token": None,
         "paint_until": None,
-        "repaint_at": again,
-        # A change of state that came during the call has set next_at: it must not wait for the interval.
-        "next_at": sa.case((cards.c.wanted_rev > leased.wanted_rev, cards.c.next_at), else_=clock() + _seconds(interval_s)),
+        "repaint_at": clock() + _seconds(repaint_s) if repaint_s is not None else None,
     }
-    return (await tx.execute(sa.update(cards).where(mine).values(**values))).rowcount == 1
+    if (await tx.execute(sa.update(cards).where(_mine(leased)).values(**values))).rowcount == 1:
+        return True
+    # Another has painted since, and our older state may now stand above its newer one.
+    await bump(tx, leased.run_id, at_once=True)
+    return False
 
 
-async def unpainted(tx: Transaction, leased: LeasedCard, token: str, *, retry_s: float) -> None:
+async def unpainted(tx: Transaction, leased: LeasedCard, *, retry_s: float) -> None:
     """Give a card back after a call whose outcome is not known or was refused: it is painted again later."""
-    mine = sa.and_(cards.c.run_id == leased.run_id, cards.c.paint_token == token)
-    values = {
-        "wanted_rev": cards.c.wanted_rev + 1,
-        "paint_token": None,
-        "paint_until": None,
-        "next_at": clock() + _seconds(retry_s),
-    }
-    await tx.execute(sa.update(cards).where(mine).values(**values))
+    again = {"wanted_rev": cards.c.wanted_rev + 1, "next_at": clock() + _seconds(retry_s)}
+    given_back = sa.update(cards).where(_mine(leased)).values(**again, paint_token=None, paint_until=None)
+    if (await tx.execute(given_back)).rowcount == 0:
+        await bump(tx, leased.run_id)
 
 
 async def not_posted(tx: Transaction, leased: LeasedCard) -> None:
     """Forget a begun post of which Slack has said that it did not happen."""
-    await tx.execute(sa.update(cards).where(cards.c.run_id == leased.run_id).values(posting_at=None))
+    await tx.execute(sa.update(cards).where(_mine(leased)).values(posting_at=None))
 
 
 async def gone(tx: Transaction, leased: LeasedCard, error: str) -> None:
     """Stop painting a card that Slack will never show again, and keep why."""
     values = {"gone": error, "paint_token": None, "paint_until": None, "repaint_at": None}
-    await tx.execute(sa.update(cards).where(cards.c.run_id == leased.run_id).values(**values))
-
-
-async def run_at(tx: Transaction, channel_id: str, ts: str) -> str | None:
-    """The run whose card is this message."""
-    found = sa.select(cards.c.run_id).where(cards.c.channel_id == channel_id, cards.c.ts == ts)
-    return (await tx.execute(found)).scalar_one_or_none()
+    await tx.execute(sa.update(cards).where(_mine(leased)).values(**values))
 
 
 async def permalink(tx: Transaction, run_id: str) -> str | None:
@@ -158,23 +158,10 @@ async def permalink(tx: Transaction, run_id: str) -> str | None:
     return (await tx.execute(found)).scalar_one_or_none()
 
 
-async def is_settled(tx: Transaction, run_id: str) -> bool:
-    """Whether the run of a card has ended."""
-    found = sa.select(runs.c.id).where(runs.c.id == run_id, runs.c.state == RunState.SETTLED)
-    return (await tx.execute(found)).first() is not None
-
-
-async def _take(tx: Transaction, row: Any, token: str, lease_s: float) -> None:
-    values: dict[str, Any] = {"paint_token": token, "paint_until": clock() + _seconds(lease_s)}
-    if row["ts"] is None:
-        # Written before the post: a painter that dies in between leaves a trace, and its successor looks first.
-        values["posting_at"] = sa.func.coalesce(cards.c.posting_at, clock())
-    await tx.execute(sa.update(cards).where(cards.c.run_id == row["run_id"]).values(**values))
-
-
-def _leased(row: Any) -> LeasedCard:
+def _leased(row: Any, token: str) -> LeasedCard:
     tried = row["posting_at"]
     return LeasedCard(
+        token=token,
         run_id=row["run_id"],
         place=Place(row["team_id"], row["channel_id"], row["thread_ts"]),
         ts=row["ts"],
@@ -184,6 +171,10 @@ def _leased(row: Any) -> LeasedCard:
         post_was_tried=row["ts"] is None and tried is not None,
         tried_at=tried.timestamp() if tried else None,
     )
+
+
+def _mine(leased: LeasedCard) -> sa.ColumnElement[bool]:
+    return sa.and_(cards.c.run_id == leased.run_id, cards.c.paint_token == leased.token)
 
 
 def _seconds(seconds: float) -> sa.ColumnElement[Any]:

@@ -17,6 +17,12 @@ MAX_TEXT = 200_000
 """Characters of one text; PostgreSQL takes 200 MB in one value and needs seven seconds for it (measured)."""
 
 
+MAX_DEPTH = 60
+"""Levels of a JSON value; the model may nest deeper than Python can follow."""
+
+MAX_NUMBER = 10**100
+"""A whole number beyond it becomes text: jsonb refuses very long ones, and so does Python's own encoder."""
+
 _REFUSED = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -28,17 +34,25 @@ def storable(text: str) -> str:
     return text
 
 
-def storable_json(value: object) -> object:
-    """The same for every text inside a JSON value; NaN and the infinities, which jsonb refuses, become text."""
+def storable_json(value: object, depth: int = 0) -> object:
+    """The same for every text inside a JSON value; numbers that jsonb refuses (NaN, infinities) become text."""
     if isinstance(value, str):
         return storable(value)
+    if isinstance(value, Mapping | list | tuple) and depth == MAX_DEPTH:
+        return f"[nested deeper than {MAX_DEPTH} levels]"
     if isinstance(value, Mapping):
-        return {storable(str(key)): storable_json(each) for key, each in value.items()}
+        return {storable(str(key)): storable_json(each, depth + 1) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [storable_json(each) for each in value]
+        return [storable_json(each, depth + 1) for each in value]
+    return _storable_number(value)
+
+
+def _storable_number(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    return value
+    if isinstance(value, int) and not -MAX_NUMBER < value < MAX_NUMBER:
+        return "[a number of more than 100 digits]"
+    return value if value is None or isinstance(value, bool | int | float) else storable(str(value))
 
 
 class SafeText(sa.types.TypeDecorator[str]):
@@ -55,7 +69,7 @@ class SafeText(sa.types.TypeDecorator[str]):
 class SafeJson(sa.types.TypeDecorator[Any]):
     """JSON whose texts are made storable on their way in."""
 
-    impl = JSONB
+    impl = JSONB(none_as_null=True)
     cache_ok = True
 
     def process_bind_param(self, value: object, dialect: sa.Dialect) -> object:
@@ -98,9 +112,9 @@ def flag_column(name: str) -> sa.Column[Any]:
 
 def key_column(name: str = "id") -> sa.Column[Any]:
     """An id of our own, minted outside."""
-    return sa.Column(name, sa.Text, primary_key=True)
+    return sa.Column(name, SafeText, primary_key=True)
 
 
 def reference_column(name: str, target: str, *, null: bool = False, key: bool = False) -> sa.Column[Any]:
     """The id of a row of another table."""
-    return sa.Column(name, sa.Text, sa.ForeignKey(target), nullable=null, primary_key=key)
+    return sa.Column(name, SafeText, sa.ForeignKey(target), nullable=null, primary_key=key)

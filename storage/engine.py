@@ -5,71 +5,67 @@ than ten seconds. No transaction may stay open across a wait for anything but th
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import asyncpg
-import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from bot.errors import DatabaseUnavailableError, SettingsError
+from bot.errors import DatabaseBusyError, DatabaseUnavailableError, SettingsError
+from storage.faults import READ_ONLY, code_of, named_faults
 
 T = TypeVar("T")
 
 Transaction = AsyncConnection
 """An open transaction. Functions of this package are given one, never end it, and lock a thread's row first."""
 
-LIMITS = {
+LIMITS: Mapping[str, str] = MappingProxyType({
     "application_name": "steersman",
     # A worker that is stopped inside a transaction would hold its locks for ever (measured: default is no limit).
     "idle_in_transaction_session_timeout": "10000",
     "lock_timeout": "5000",
     "statement_timeout": "10000",
-}
+})
+BUSY_TRIES = 5
+"""How often work is tried that another transaction was in the way of; then it is a fault, and not bad luck."""
+
 SCHEMES = ("postgres", "postgresql", "postgresql+asyncpg")
+SSL_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+NOT_UNDERSTOOD = frozenset({
+    "channel_binding", "connect_timeout", "fallback_application_name", "gssencmode", "hostaddr", "keepalives",
+    "keepalives_idle", "keepalives_interval", "keepalives_count", "load_balance_hosts", "require_auth", "requirepeer",
+    "sslcompression", "sslcrldir", "sslsni", "tcp_user_timeout",
+})  # fmt: skip
+"""Parameters of libpq that asyncpg would hand to the server, which then refuses every connection."""
+FORM = "Write postgresql://USER:PASSWORD@HOST:5432/NAME"
 
 
 def dsn_of(url: str) -> str:
     """The address in the form that asyncpg takes; raises SettingsError for what is no PostgreSQL address.
 
     Takes addresses as people have them: postgres://, postgresql://, with sslmode= or with the folder of a socket as
-    host=.
+    host=. No error repeats any of it: a part of the password could be taken for something else.
     """
     scheme, found, rest = url.strip().partition("://")
-    if not found or scheme not in SCHEMES:
-        shown = scheme if found else "(no scheme)"
-        raise SettingsError(
-            "DATABASE_URL", f"{shown} is not PostgreSQL", "Write postgresql://USER:PASSWORD@HOST:5432/NAME"
-        )
-    try:
-        _ = urlsplit(f"postgresql://{rest}").port
-    except ValueError as wrong:
-        raise SettingsError("DATABASE_URL", str(wrong), "Write postgresql://USER:PASSWORD@HOST:5432/NAME") from wrong
+    if not found or scheme.lower() not in SCHEMES:
+        raise SettingsError("DATABASE_URL", f"{scheme if found else '(no scheme)'} is not PostgreSQL", FORM)
+    parameters = _parameters(f"postgresql://{rest}")
+    strange = sorted(NOT_UNDERSTOOD & parameters.keys())
+    if strange:
+        raise SettingsError("DATABASE_URL", f"{strange[0]} is not understood", "Leave this parameter out")
+    if parameters.get("sslmode", "prefer") not in SSL_MODES:
+        raise SettingsError("DATABASE_URL", "sslmode has no such value", f"Take one of {', '.join(SSL_MODES)}")
     return f"postgresql://{rest}"
 
 
-async def connect(dsn: str) -> "asyncpg.Connection[Any]":
-    """A connection of its own, outside the pool; for LISTEN and for the pool itself."""
-    return await asyncpg.connect(dsn, server_settings=LIMITS, timeout=5, command_timeout=15)
-
-
-def is_unavailable(error: BaseException) -> bool:
-    """Whether the database is away, rather than the statement wrong.
-
-    SQLAlchemy reports a connection that was cut in mid-query as a bare DBAPIError, and a server that is down comes
-    through as the socket's own error (both measured), so the classes alone do not tell.
-    """
-    if isinstance(error, OSError | TimeoutError | asyncpg.PostgresConnectionError | asyncpg.InterfaceError):
-        return True
-    if isinstance(error, sa.exc.DBAPIError):
-        cause = error.orig.__cause__ if error.orig is not None else None
-        code = str(getattr(error.orig, "sqlstate", None) or getattr(cause, "sqlstate", None) or "")
-        gone = error.connection_invalidated or code[:2] in {"08", "57", "53"} or code == "25006"
-        return gone or (cause is not None and is_unavailable(cause))
-    code = str(getattr(error, "sqlstate", "") or "")
-    return code[:2] in {"08", "57", "53"}
+async def connect(
+    dsn: str, limits: Mapping[str, str] = LIMITS, *, command_timeout: float | None = 15
+) -> "asyncpg.Connection[Any]":
+    """A connection of its own, outside the pool; for LISTEN, for migrations and for the pool itself."""
+    return await asyncpg.connect(dsn, server_settings=dict(limits), timeout=5, command_timeout=command_timeout)
 
 
 class Database:
@@ -88,16 +84,19 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
-        """Begin, and commit at the end; raises DatabaseUnavailableError when the database is away.
+        """Begin, and commit at the end; raises the errors of storage.faults when the database is away or busy.
 
-        After that error the commit may or may not have happened: whoever repeats the work does so by its key.
+        After DatabaseUnavailableError the commit may or may not have happened: whoever repeats the work does so by
+        its key. After DatabaseBusyError nothing was written.
         """
         try:
-            async with self._engine.begin() as connection:
-                yield connection
-        except (sa.exc.SQLAlchemyError, OSError, TimeoutError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
-            if is_unavailable(error) or isinstance(error, sa.exc.TimeoutError):
-                raise DatabaseUnavailableError(f"the database is away: {type(error).__name__}") from error
+            with named_faults():
+                async with self._engine.begin() as connection:
+                    yield connection
+        except DatabaseUnavailableError as away:
+            if code_of(away.__cause__) == READ_ONLY:
+                # The other pooled connections lead to the old primary too, and every ping of them would succeed.
+                await self._engine.dispose()
             raise
 
     async def persist(
@@ -107,15 +106,27 @@ class Database:
 
         For work that repeats by its key only: after a lost reply it may have been done already.
         """
+        was_busy = 0
         while True:
             try:
                 async with self.transaction() as tx:
                     return await work(tx)
-            except DatabaseUnavailableError:
-                if give_up():
+            except DatabaseUnavailableError as away:
+                was_busy += isinstance(away, DatabaseBusyError)
+                if give_up() or was_busy >= BUSY_TRIES:
                     raise
                 await asyncio.sleep(pause_s)
 
     async def close(self) -> None:
         """Close every connection."""
         await self._engine.dispose()
+
+
+def _parameters(address: str) -> dict[str, str]:
+    try:
+        parts = urlsplit(address)
+        _ = parts.port
+    except ValueError:
+        remedy = f"{FORM}, with special characters of the password as %XX (# is %23, / is %2F, @ is %40)"
+        raise SettingsError("DATABASE_URL", "its host or port cannot be read", remedy) from None
+    return dict(parse_qsl(parts.query, keep_blank_values=True))

@@ -10,15 +10,17 @@ import sqlalchemy as sa
 from bot.rules.messages import Event, JsonObject
 from bot.rules.terms import EventKind, RunState
 from storage import runs, threads
+from storage.columns import storable_json
 from storage.engine import Transaction
 from storage.tables import events
 from storage.threads import Claim, Thread
 
 
 class Appended(StrEnum):
-    """What became of an append."""
+    """What became of an append; REPEATED: it had been stored before, with all that was written beside it."""
 
     STORED = "stored"
+    REPEATED = "repeated"
     CANCELLING = "cancelling"
     LOST = "lost"
 
@@ -37,19 +39,19 @@ class NewEvent:
 async def append(tx: Transaction, claim: Claim, seq: int, new: Sequence[NewEvent]) -> Appended:
     """Append events from number `seq` on, if the claim holds and the run may still write.
 
-    Repeating an append whose reply was lost gives the same answer: the same number under the same fence is the same
-    event.
+    Repeating an append whose reply was lost is a success that writes nothing: the same numbers, under the same fence,
+    with the same bodies. Other events under these numbers raise AssertionError: two would then be told as one.
     """
     thread = await threads.lock_owned(tx, claim)
-    if thread is None:
-        return Appended.STORED if await _is_mine(tx, claim, seq) else Appended.LOST
-    run = await runs.get(tx, claim.run_id)
-    if run is None or run.state is RunState.SETTLED:
+    if await _are_stored(tx, claim, seq, new):
+        return Appended.REPEATED
+    run = await runs.get(tx, claim.run_id) if thread else None
+    if thread is None or run is None or run.state is RunState.SETTLED:
         return Appended.LOST
     if run.state is RunState.CANCELLING:
         return Appended.CANCELLING
-    if thread.event_seq >= seq:
-        return Appended.STORED if await _is_mine(tx, claim, seq) else Appended.LOST
+    if seq != thread.event_seq + 1:
+        raise AssertionError(f"event {seq} cannot follow event {thread.event_seq} of thread {thread.id}")
     await insert(tx, thread, claim.run_id, new)
     return Appended.STORED
 
@@ -64,16 +66,27 @@ async def insert(tx: Transaction, thread: Thread, run_id: str, new: Sequence[New
     return thread.event_seq + len(new)
 
 
-async def load(tx: Transaction, thread_id: str) -> list[Event]:
-    """The whole history of a thread, in order."""
-    rows = await tx.execute(sa.select(events).where(events.c.thread_id == thread_id).order_by(events.c.seq))
-    return [_event(row) for row in rows.mappings()]
+async def load(tx: Transaction, thread_id: str, *, after: int = 0) -> list[Event]:
+    """The history of a thread, in order, from the event after this number on."""
+    wanted = sa.select(events).where(events.c.thread_id == thread_id, events.c.seq > after).order_by(events.c.seq)
+    return [_event(row) for row in (await tx.execute(wanted)).mappings()]
+
+
+async def open_calls(tx: Transaction, thread_id: str, run_id: str) -> list[JsonObject]:
+    """The calls of a run's newest model message that have no answer yet."""
+    batch = await last_batch(tx, thread_id, run_id)
+    if not batch:
+        return []
+    answered = {event.body.get("call_id") for event in batch if event.kind is EventKind.TOOL_RESULT}
+    calls = batch[0].body.get("calls")
+    return [call for call in calls if call["id"] not in answered] if isinstance(calls, list) else []
 
 
 async def last_batch(tx: Transaction, thread_id: str, run_id: str) -> list[Event]:
     """The newest model message of a run and what came after it; empty where it has none."""
     newest = (
-        sa.select(sa.func.max(events.c.seq))
+        sa
+        .select(sa.func.max(events.c.seq))
         .where(events.c.thread_id == thread_id, events.c.run_id == run_id, events.c.kind == EventKind.ASSISTANT)
         .scalar_subquery()
     )
@@ -98,14 +111,12 @@ def is_final_text(event: Event | None) -> bool:
     )
 
 
-async def _is_mine(tx: Transaction, claim: Claim, seq: int) -> bool:
-    mine = sa.select(events.c.seq).where(
-        events.c.thread_id == claim.thread_id,
-        events.c.seq == seq,
-        events.c.run_id == claim.run_id,
-        events.c.fence == claim.fence,
-    )
-    return (await tx.execute(mine)).first() is not None
+async def _are_stored(tx: Transaction, claim: Claim, seq: int, new: Sequence[NewEvent]) -> bool:
+    mine = sa.and_(events.c.run_id == claim.run_id, events.c.fence == claim.fence)
+    here = sa.and_(events.c.thread_id == claim.thread_id, events.c.seq.between(seq, seq + len(new) - 1))
+    found = sa.select(events.c.kind, events.c.body).where(here, mine).order_by(events.c.seq)
+    stored = [(row.kind, row.body) for row in await tx.execute(found)]
+    return bool(new) and stored == [(each.kind, storable_json(each.body)) for each in new]
 
 
 def _row(thread: Thread, run_id: str, seq: int, new: NewEvent) -> dict[str, Any]:

@@ -5,15 +5,14 @@ bot was mentioned.
 """
 
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass
-from decimal import Decimal
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
 
 from bot.rules.access import source_of
-from bot.rules.command_words import WORDS
-from bot.rules.inbound_message import AuthorFacts, Message, OurIds
+from bot.rules.command_words import WORDS, Result
+from bot.rules.inbound_message import AuthorFacts, Message, OurIds, ts_order
 from bot.rules.interrupt_order import Pending
 from bot.rules.run_states import phase_of
 from bot.rules.steer_policy import Arrival, Judgement, judge
@@ -26,13 +25,25 @@ from bot.rules.terms import (
     PersonClass,
     Phase,
     RunState,
-    SettleReason,
     Source,
     Verdict,
 )
 from bot.rules.turn_ends import Cut
-from storage import cards, commands, inbox_rows, ingress, interrupts, notify, policies, posts, runs, settlement, threads
+from storage import (
+    aftermath,
+    cards,
+    commands,
+    inbox_rows,
+    ingress,
+    interrupts,
+    notify,
+    policies,
+    runs,
+    settlement,
+    threads,
+)
 from storage.engine import Transaction
+from storage.inbox_rows import STARTS_A_RUN
 from storage.ingress import Seen
 from storage.interrupts import Order
 from storage.people import Person
@@ -41,8 +52,10 @@ from storage.settlement import Means
 from storage.tables import inbox
 from storage.threads import Place, Thread
 
-CERTAIN = (PersonClass.MEMBER, PersonClass.GUEST, PersonClass.EXTERNAL)
-INFINITE = Decimal("Infinity")
+MAY_GAIN_A_MENTION = frozenset({Verdict.IGNORE, Verdict.NOTE, Verdict.HOLD, ingress.UNJUDGED})
+"""Verdicts that a mention in a second copy may still change; of all others, the first copy has done its work."""
+
+PEOPLE = frozenset({Source.REQUESTER, Source.TEAMMATE, Source.GUEST, Source.EXTERNAL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +80,17 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A message with who sent it and how it was judged."""
+    """A message with who sent it and how it was judged.
+
+    `is_uncertain` while nobody knows what this person is, and it matters: then it starts and cuts nothing.
+    """
 
     message: Message
     person: Person
     source: Source
     arrival: Arrival
     judgement: Judgement
+    is_uncertain: bool
 
 
 class Inbox:
@@ -97,14 +114,21 @@ class Inbox:
         return await self._carry_out(tx, thread, taken)
 
     async def judge_later(self, tx: Transaction, message: Message, person: Person) -> Receipt | None:
-        """Judge a message whose author was not known when it came; None when that has been done."""
+        """Judge a message whose author was not known when it came; None when that was done, or must still wait.
+
+        An author who stays unknown for a minute is taken for the strictest that they can be.
+        """
         place = Place(message.team_id, message.channel_id, message.thread_ts)
         thread = await threads.lock_at(tx, place)
         row = await inbox_rows.at(tx, thread.id, message.ts) if thread else None
         if thread is None or row is None or row.state is not InboxState.UNJUDGED:
             return None
+        if person.person_class is PersonClass.UNKNOWN and not await inbox_rows.is_overdue(tx, thread.id, row.seq):
+            return None
+        # It may have been edited while its author was looked up.
+        message = await inbox_rows.unjudged_at(tx, thread.id, row.seq)
         await inbox_rows.remove(tx, thread.id, row.seq)
-        taken = await self._judge(tx, place, thread, message, person)
+        taken = replace(await self._judge(tx, place, thread, message, person), is_uncertain=False)
         await ingress.rejudge(tx, message.dedupe_key, _seen(taken))
         return await self._carry_out(tx, thread, taken)
 
@@ -115,11 +139,10 @@ class Inbox:
         overrides = await policies.of_channel(tx, place)
         source = await self._source(tx, run, message.author, person.person_class)
         arrival = await self._arrival(tx, thread, run, message, source)
-        return Taken(message, person, source, arrival, judge(arrival, overrides))
+        is_uncertain = source in PEOPLE and person.person_class is PersonClass.UNKNOWN
+        return Taken(message, person, source, arrival, judge(arrival, overrides), is_uncertain)
 
-    async def _source(
-        self, tx: Transaction, run: Run | None, author: AuthorFacts, person_class: PersonClass
-    ) -> Source:
+    async def _source(self, tx: Transaction, run: Run | None, author: AuthorFacts, person_class: PersonClass) -> Source:
         is_requester = author.user_id is not None and await runs.is_requester(tx, run, author.user_id)
         return source_of(author, person_class, is_requester, self._reception.alert_apps, self._reception.our)
 
@@ -137,22 +160,26 @@ class Inbox:
             mentions_bot=message.mentions_bot,
             is_direct=message.is_direct,
             is_approver=message.author.user_id in self._reception.approvers,
-            answer_ts=await _answer_time(tx, run) if is_after_the_end and run else None,
-            first_since_settlement=is_after_the_end and not await _said_since(tx, thread, run),
+            answer_ts=await aftermath.answer_time(tx, run) if is_after_the_end and run else None,
+            first_since_settlement=is_after_the_end and run is not None and not await aftermath.was_said_since(tx, run),
         )
 
     async def _carry_out(self, tx: Transaction, thread: Thread | None, taken: Taken) -> Receipt:
         verdict = taken.judgement.verdict
-        if verdict is Verdict.COMMAND and thread is not None and taken.judgement.command is not None:
+        if verdict is Verdict.COMMAND and taken.judgement.command is not None:
             return await self._command(tx, thread, taken)
-        if thread is not None and self._is_uncertain(taken):
+        if thread is not None and taken.is_uncertain:
             await _store(tx, thread, taken, InboxState.UNJUDGED)
-            await ingress.rejudge(tx, taken.message.dedupe_key, Seen(ingress.UNJUDGED, taken.judgement.row, False))
+            seen = Seen(ingress.UNJUDGED, taken.judgement.row, taken.arrival.interjects)
+            await ingress.rejudge(tx, taken.message.dedupe_key, seen)
             return Receipt(None)
         if thread is None or verdict in {Verdict.IGNORE, Verdict.REFUSE, Verdict.COMMAND}:
             return Receipt(verdict, taken.judgement.reply)
+        if verdict in STARTS_A_RUN and _was_stopped(thread, taken.message):
+            await _store(tx, thread, taken, InboxState.WITHDRAWN)
+            return Receipt(verdict)
         await _store(tx, thread, taken, InboxState.WAITING)
-        if verdict in settlement.STARTS_A_RUN:
+        if verdict in STARTS_A_RUN:
             await threads.change(tx, thread.id, wake_seq=sa.text("wake_seq + 1"))
         return Receipt(verdict, taken.judgement.reply, await self._set_going(tx, thread, taken))
 
@@ -171,8 +198,8 @@ class Inbox:
     async def _start(self, tx: Transaction, thread: Thread, taken: Taken) -> str:
         run_id, author = self._means.mint_id(), taken.person.user_id
         previous = await runs.newest(tx, thread.id)
-        title = settlement.title_of(taken.message.text)
-        await runs.create(tx, thread, NewRun(run_id, run_id, previous.id if previous else None, author, title))
+        title, by = settlement.title_of(taken.message.text), runs.started_by(taken.source)
+        await runs.create(tx, thread, NewRun(run_id, run_id, previous.id if previous else None, author, title, by))
         return run_id
 
     async def _steer(self, tx: Transaction, thread: Thread, run: Run, taken: Taken) -> None:
@@ -185,10 +212,14 @@ class Inbox:
             await notify.notify(tx, notify.INTERRUPT, run=run.id, kind=InterruptKind.STEER)
             return
         steer = Pending(InterruptKind.STEER, InterruptSource.MESSAGE, taken.person.user_id)
-        await settlement.settle_locked(tx, await _again(tx, thread), run, Cut(steer), self._means)
+        await settlement.settle_locked(tx, await threads.lock_again(tx, thread), run, Cut(steer), self._means)
 
-    async def _command(self, tx: Transaction, thread: Thread, taken: Taken) -> Receipt:
+    async def _command(self, tx: Transaction, thread: Thread | None, taken: Taken) -> Receipt:
         command = taken.judgement.command
+        if command is Command.STATUS or thread is None:
+            run = await runs.newest(tx, thread.id) if thread else None
+            reply = None if command is Command.STATUS else WORDS[Result.NOTHING]
+            return Receipt(Verdict.COMMAND, reply, run.id if run else None, command)
         order = Order(
             id=self._means.mint_id(),
             kind=InterruptKind.PAUSE if command is Command.PAUSE else InterruptKind.STOP,
@@ -199,51 +230,40 @@ class Inbox:
         if command is Command.STOP:
             done = await commands.stop(tx, thread, order, self._means)
         elif command is Command.PAUSE:
-            done = await commands.pause(tx, thread, order)
-        elif command is Command.RESUME:
-            done = await commands.resume(tx, thread, None)
+            done = await commands.pause(tx, thread, order, self._means)
         else:
-            run = await runs.newest(tx, thread.id)
-            return Receipt(Verdict.COMMAND, taken.judgement.reply, run.id if run else None, command)
+            done = await commands.resume(tx, thread, None)
         return Receipt(Verdict.COMMAND, WORDS[done.result], done.run_id, command)
 
     async def _second_copy(self, tx: Transaction, thread: Thread | None, taken: Taken) -> Receipt:
         """A copy may only add the mention: the first may have come without it."""
         first = await ingress.first_copy(tx, taken.message.dedupe_key)
         adds_mention = first is not None and taken.message.mentions_bot and not first.interject
-        if not adds_mention or first is None or first.verdict not in {Verdict.IGNORE, Verdict.NOTE, Verdict.HOLD}:
+        if first is None or not adds_mention or first.verdict not in MAY_GAIN_A_MENTION:
             return Receipt(None, is_copy=True)
         row = await inbox_rows.at(tx, thread.id, taken.message.ts) if thread else None
-        if row is not None and row.state is not InboxState.WAITING:
+        if row is not None and row.state not in {InboxState.WAITING, InboxState.UNJUDGED}:
             return Receipt(None, is_copy=True)
         if thread is not None and row is not None:
             await inbox_rows.remove(tx, thread.id, row.seq)
         await ingress.rejudge(tx, taken.message.dedupe_key, _seen(taken))
         return await self._carry_out(tx, thread, taken)
 
-    def _is_uncertain(self, taken: Taken) -> bool:
-        """Whether it matters that nobody knows yet what this person is: then it starts and cuts nothing."""
-        is_person = taken.source in {Source.REQUESTER, Source.TEAMMATE, Source.GUEST, Source.EXTERNAL}
-        return is_person and taken.person.person_class is PersonClass.UNKNOWN
+
+def _was_stopped(thread: Thread, message: Message) -> bool:
+    """Whether this was sent before the thread's last stop: it came late, and may start and cut nothing any more."""
+    return thread.stopped_before_ts is not None and ts_order(message.ts) <= thread.stopped_before_ts
 
 
 def _needs_a_thread(taken: Taken) -> bool:
     if taken.judgement.verdict is Verdict.START or taken.judgement.command is Command.STOP:
         return True
     # A person whose class is not known yet may turn out to be one who may ask: the question must not be lost.
-    return taken.person.person_class is PersonClass.UNKNOWN and taken.arrival.interjects and not taken.message.author.is_app
+    return taken.is_uncertain and taken.arrival.interjects
 
 
 def _seen(taken: Taken) -> Seen:
     return Seen(taken.judgement.verdict, taken.judgement.row, taken.arrival.interjects)
-
-
-async def _again(tx: Transaction, thread: Thread) -> Thread:
-    """The thread as it is now: its inbox has grown in this transaction."""
-    fresh = await threads.lock(tx, thread.id)
-    if fresh is None:
-        raise AssertionError(f"thread {thread.id} vanished under its lock")
-    return fresh
 
 
 async def _store(tx: Transaction, thread: Thread, taken: Taken, state: InboxState) -> None:
@@ -264,20 +284,3 @@ async def _store(tx: Transaction, thread: Thread, taken: Taken, state: InboxStat
     }
     await tx.execute(sa.insert(inbox).values(**values))
     await threads.change(tx, thread.id, inbox_seq=seq)
-
-
-async def _answer_time(tx: Transaction, run: Run) -> Decimal | None:
-    """The Slack time of a run's answer; infinite while it is still to be posted."""
-    settled = await settlement.settled(tx, run.id)
-    if settled is None or settled.reason is not SettleReason.COMPLETED:
-        return None
-    ts = await posts.answer_ts(tx, run.id)
-    return Decimal(ts) if ts else INFINITE
-
-
-async def _said_since(tx: Transaction, thread: Thread | None, run: Run | None) -> bool:
-    """Whether a plain message of a requester already waits since the last settlement."""
-    if thread is None or run is None:
-        return False
-    notes = await inbox_rows.waiting(tx, thread.id, [Verdict.NOTE])
-    return any(note.source is Source.REQUESTER for note in notes)

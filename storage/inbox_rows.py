@@ -1,7 +1,7 @@
 """The rows of the inbox: messages of a thread that wait, were taken, or were withdrawn."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -9,8 +9,17 @@ import sqlalchemy as sa
 
 from bot.rules.inbound_message import AuthorFacts, Message
 from bot.rules.terms import InboxState, Source, Verdict
+from storage import runs
 from storage.engine import Transaction
-from storage.tables import inbox
+from storage.runs import Run
+from storage.tables import clock, inbox
+
+STARTS_A_RUN = (Verdict.START, Verdict.STEER, Verdict.QUEUE)
+ASKS = (*STARTS_A_RUN, Verdict.HOLD)
+"""What asks something of a run; a note only says something."""
+
+JUDGED_WITHIN_S = 60
+"""Seconds after which a message is judged even if Slack has not said who its author is (design, section 5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +40,8 @@ class Waiting:
 async def waiting(tx: Transaction, thread_id: str, verdicts: Iterable[Verdict]) -> list[Waiting]:
     """The waiting messages with one of these verdicts, in Slack's time order."""
     found = (
-        sa.select(inbox)
+        sa
+        .select(inbox)
         .where(
             inbox.c.thread_id == thread_id,
             inbox.c.state == InboxState.WAITING,
@@ -44,15 +54,39 @@ async def waiting(tx: Transaction, thread_id: str, verdicts: Iterable[Verdict]) 
 
 async def at(tx: Transaction, thread_id: str, slack_ts: str) -> Waiting | None:
     """The stored message with this Slack timestamp."""
-    found = sa.select(inbox).where(inbox.c.thread_id == thread_id, inbox.c.slack_ts == slack_ts)
-    row = (await tx.execute(found.limit(1))).mappings().one_or_none()
+    # Our own note that a message was deleted has that message's time.
+    here = sa.and_(inbox.c.thread_id == thread_id, inbox.c.slack_ts == slack_ts, inbox.c.source != Source.SYSTEM)
+    row = (await tx.execute(sa.select(inbox).where(here).order_by(inbox.c.seq).limit(1))).mappings().one_or_none()
     return _waiting(row) if row else None
 
 
 async def unjudged(tx: Transaction) -> list[Message]:
-    """The messages whose authors were not known when they came, oldest first."""
+    """The messages whose authors were not known when they came, oldest first, twenty at most."""
     found = sa.select(inbox.c.raw).where(inbox.c.state == InboxState.UNJUDGED).order_by(inbox.c.stored_at).limit(20)
     return [_message(raw) for raw in (await tx.execute(found)).scalars()]
+
+
+async def is_overdue(tx: Transaction, thread_id: str, seq: int) -> bool:
+    """Whether a message has waited for its judgement longer than it may."""
+    late = inbox.c.stored_at < clock() - sa.func.make_interval(0, 0, 0, 0, 0, 0, JUDGED_WITHIN_S)
+    found = sa.select(late).where(inbox.c.thread_id == thread_id, inbox.c.seq == seq)
+    return bool((await tx.execute(found)).scalar_one_or_none())
+
+
+async def newest_ask(tx: Transaction, run: Run) -> Decimal | None:
+    """The Slack time of the newest message that a run was asked by; of its chain, where it has none itself."""
+    asks = sa.and_(inbox.c.thread_id == run.thread_id, inbox.c.verdict.in_(ASKS))
+    taken = sa.and_(inbox.c.state == InboxState.CONSUMED, inbox.c.run_id == run.id)
+    if run.started_at is None:
+        # A run that has not started takes all that waits when it does.
+        taken = sa.or_(taken, inbox.c.state == InboxState.WAITING)
+    newest = sa.select(sa.func.max(inbox.c.slack_ts))
+    own: Decimal | None = (await tx.execute(newest.where(asks, taken))).scalar_one()
+    if own is not None:
+        return own
+    chain = sa.and_(inbox.c.state == InboxState.CONSUMED, inbox.c.run_id.in_(runs.of_chain(run.chain_id)))
+    inherited: Decimal | None = (await tx.execute(newest.where(asks, chain))).scalar_one()
+    return inherited
 
 
 async def take(tx: Transaction, thread_id: str, seqs: list[int], run_id: str) -> None:
@@ -64,6 +98,17 @@ async def take(tx: Transaction, thread_id: str, seqs: list[int], run_id: str) ->
 async def change(tx: Transaction, thread_id: str, seq: int, **values: Any) -> None:
     """Set columns of one message."""
     await tx.execute(sa.update(inbox).where(inbox.c.thread_id == thread_id, inbox.c.seq == seq).values(**values))
+
+
+async def change_unjudged(tx: Transaction, thread_id: str, seq: int, message: Message) -> None:
+    """Replace a message whose author is not known yet."""
+    await change(tx, thread_id, seq, text=message.text, raw=asdict(message))
+
+
+async def unjudged_at(tx: Transaction, thread_id: str, seq: int) -> Message:
+    """A message whose author is not known yet, as it came."""
+    raw = sa.select(inbox.c.raw).where(inbox.c.thread_id == thread_id, inbox.c.seq == seq)
+    return _message((await tx.execute(raw)).scalar_one())
 
 
 async def remove(tx: Transaction, thread_id: str, seq: int) -> None:

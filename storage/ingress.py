@@ -24,9 +24,7 @@ class Seen:
     interject: bool
 
 
-async def see(
-    tx: Transaction, key: str, seen: Seen, gesture_key: str | None = None
-) -> bool:
+async def see(tx: Transaction, key: str, seen: Seen, gesture_key: str | None = None) -> bool:
     """Write down that something was seen; False when it had been seen before, under either key."""
     statement = (
         insert(ingress)

@@ -6,7 +6,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.rules.interrupt_order import Pending, first
+from bot.rules.interrupt_order import SUSPENDS, Pending, first
+from bot.rules.messages import Event
 from bot.rules.terms import (
     InboxState,
     InterruptKind,
@@ -18,9 +19,8 @@ from bot.rules.terms import (
     ThreadState,
     Verdict,
 )
-from storage import cards, notify, runs, taking, threads
+from storage import cards, history, notify, runs, taking, threads
 from storage.engine import Transaction
-from storage.history import NewEvent
 from storage.runs import Run
 from storage.tables import clock, inbox, interrupts
 from storage.threads import Claim, Thread
@@ -51,11 +51,11 @@ class ProbeAnswer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What a probe found; `cut` is set with CUT, `news` are the events that it appended to the history."""
+    """What a probe found; `cut` is set with CUT, `news` with GO_ON: the events that its worker does not know yet."""
 
     answer: ProbeAnswer
     cut: Pending | None = None
-    news: tuple[NewEvent, ...] = ()
+    news: tuple[Event, ...] = ()
 
 
 async def record(tx: Transaction, thread: Thread, run: Run, order: Order, state: InterruptState) -> None:
@@ -81,7 +81,8 @@ async def pending(tx: Transaction, run: Run) -> list[Pending]:
     A run that has not started takes waiting messages at its first claim, so none of them can cut it.
     """
     asked = (
-        sa.select(interrupts.c.kind, interrupts.c.source, interrupts.c.requested_by, interrupts.c.id)
+        sa
+        .select(interrupts.c.kind, interrupts.c.source, interrupts.c.requested_by, interrupts.c.id)
         .where(interrupts.c.run_id == run.id, interrupts.c.state.in_(OPEN))
         .order_by(interrupts.c.requested_at, interrupts.c.id)
     )
@@ -95,22 +96,42 @@ async def first_pending(tx: Transaction, run: Run) -> Pending | None:
     return first(await pending(tx, run))
 
 
-async def probe(tx: Transaction, claim: Claim) -> Probed:
-    """Look, at a cut point, whether the run goes on; a cut is stamped and a pause carried out right here."""
+async def probe(tx: Transaction, claim: Claim, known_seq: int) -> Probed:
+    """Look, at a cut point, whether the run goes on; a cut is stamped and a suspension carried out right here.
+
+    `known_seq` is the number of the last event that the worker knows: a probe whose reply was lost is repeated, and
+    what the first one appended is among the news of the second.
+    """
     thread = await threads.lock_owned(tx, claim)
     run = await runs.get(tx, claim.run_id) if thread else None
     if thread is None or run is None or run.state is RunState.SETTLED:
         return Probed(ProbeAnswer.LOST)
-    decisive = await first_pending(tx, run)
     if run.cut is not None:
         return Probed(ProbeAnswer.CUT, run.cut)
+    decisive = await first_pending(tx, run)
     if decisive is None:
-        return Probed(ProbeAnswer.GO_ON, news=tuple(await taking.take_news(tx, thread, run.id)))
-    if decisive.kind is InterruptKind.PAUSE:
-        await park(tx, thread, run, decisive)
+        return Probed(ProbeAnswer.GO_ON, news=await _news(tx, thread, run, known_seq))
+    if decisive.kind in SUSPENDS:
+        await _suspend(tx, thread, run, decisive)
         return Probed(ProbeAnswer.SUSPENDED)
     await runs.stamp_cut(tx, run.id, decisive)
     return Probed(ProbeAnswer.CUT, decisive)
+
+
+async def _news(tx: Transaction, thread: Thread, run: Run, known_seq: int) -> tuple[Event, ...]:
+    appended = await taking.take_news(tx, thread, run.id)
+    if not appended and thread.event_seq == known_seq:
+        return ()
+    return tuple(await history.load(tx, thread.id, after=known_seq))
+
+
+async def _suspend(tx: Transaction, thread: Thread, run: Run, by: Pending) -> None:
+    if by.kind is InterruptKind.PAUSE:
+        await park(tx, thread, run, by)
+        return
+    await threads.release(tx, thread, ThreadState.READY)
+    await finish(tx, run.id, {by.kind})
+    await notify.notify(tx, notify.READY, thread=thread.id)
 
 
 async def park(tx: Transaction, thread: Thread, run: Run, pause: Pending) -> None:
@@ -160,10 +181,9 @@ async def make_moot(tx: Transaction, run_id: str, kind: InterruptKind) -> bool:
 
 async def _waiting_steer(tx: Transaction, thread_id: str) -> Pending | None:
     waiting = (
-        sa.select(inbox.c.author)
-        .where(
-            inbox.c.thread_id == thread_id, inbox.c.state == InboxState.WAITING, inbox.c.verdict == Verdict.STEER
-        )
+        sa
+        .select(inbox.c.author)
+        .where(inbox.c.thread_id == thread_id, inbox.c.state == InboxState.WAITING, inbox.c.verdict == Verdict.STEER)
         .order_by(inbox.c.slack_ts, inbox.c.seq)
         .limit(1)
     )

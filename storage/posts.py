@@ -26,8 +26,9 @@ class NewPost:
 
 @dataclass(frozen=True, slots=True)
 class LeasedPost:
-    """A post that one painter holds for one call; `was_tried` when an earlier call's outcome is not known."""
+    """A post that one painter holds, by its token, for one call; `was_tried` when an earlier outcome is not known."""
 
+    token: str
     post_key: str
     run_id: str
     part: int
@@ -68,7 +69,8 @@ async def lease(tx: Transaction, token: str, lease_s: float) -> LeasedPost | Non
     )
     free = sa.or_(posts.c.token_until.is_(None), posts.c.token_until < clock())
     pick = (
-        sa.select(posts)
+        sa
+        .select(posts)
         .where(posts.c.state == "waiting", posts.c.next_at <= clock(), free, ~blocked)
         .order_by(posts.c.next_at, posts.c.part)
         .limit(1)
@@ -84,7 +86,7 @@ async def lease(tx: Transaction, token: str, lease_s: float) -> LeasedPost | Non
         "tries": posts.c.tries + 1,
     }
     await tx.execute(sa.update(posts).where(posts.c.post_key == row["post_key"]).values(**values))
-    return _leased(row)
+    return _leased(row, token)
 
 
 async def sent(tx: Transaction, post_key: str, ts: str, permalink: str | None = None) -> None:
@@ -95,24 +97,17 @@ async def sent(tx: Transaction, post_key: str, ts: str, permalink: str | None = 
         await tx.execute(sa.update(posts).where(posts.c.post_key == post_key).values(permalink=permalink))
 
 
-async def later(tx: Transaction, leased: LeasedPost, token: str, *, retry_s: float, refused: bool) -> None:
+async def later(tx: Transaction, leased: LeasedPost, *, retry_s: float, refused: bool) -> None:
     """Try again later; `refused` when Slack has said that nothing was posted, so that nobody needs to look."""
-    mine = sa.and_(posts.c.post_key == leased.post_key, posts.c.token == token)
     values: dict[str, Any] = {"token": None, "token_until": None, "next_at": clock() + _seconds(retry_s)}
     if refused:
         values["posting_at"] = None
-    await tx.execute(sa.update(posts).where(mine).values(**values))
+    await tx.execute(sa.update(posts).where(_mine(leased)).values(**values))
 
 
 async def failed(tx: Transaction, leased: LeasedPost, error: str) -> None:
     """Give up a post that Slack will never take, and keep why."""
-    mine = posts.c.post_key == leased.post_key
-    await tx.execute(sa.update(posts).where(mine).values(state="failed", error=error, token=None))
-
-
-async def replace_body(tx: Transaction, leased: LeasedPost, body: str) -> None:
-    """Post something simpler in its place, after Slack refused the form it had."""
-    await tx.execute(sa.update(posts).where(posts.c.post_key == leased.post_key).values(body=body))
+    await tx.execute(sa.update(posts).where(_mine(leased)).values(state="failed", error=error, token=None))
 
 
 async def answer_ts(tx: Transaction, run_id: str) -> str | None:
@@ -121,15 +116,22 @@ async def answer_ts(tx: Transaction, run_id: str) -> str | None:
     return (await tx.execute(found)).scalar_one_or_none()
 
 
+async def is_answer_coming(tx: Transaction, run_id: str) -> bool:
+    """Whether a run's answer is still to be posted; one that Slack has refused for good never comes."""
+    coming = sa.and_(posts.c.run_id == run_id, posts.c.kind == "answer", posts.c.part == 0, posts.c.state == "waiting")
+    return (await tx.execute(sa.select(posts.c.run_id).where(coming))).first() is not None
+
+
 async def answer_permalink(tx: Transaction, run_id: str) -> str | None:
     """The link to a run's answer; None while it has none."""
     found = sa.select(posts.c.permalink).where(posts.c.run_id == run_id, posts.c.kind == "answer", posts.c.part == 0)
     return (await tx.execute(found)).scalar_one_or_none()
 
 
-def _leased(row: Any) -> LeasedPost:
+def _leased(row: Any, token: str) -> LeasedPost:
     tried = row["posting_at"]
     return LeasedPost(
+        token=token,
         post_key=row["post_key"],
         run_id=row["run_id"],
         part=row["part"],
@@ -139,6 +141,10 @@ def _leased(row: Any) -> LeasedPost:
         tried_at=tried.timestamp() if tried else None,
         tries=row["tries"] + 1,
     )
+
+
+def _mine(leased: LeasedPost) -> sa.ColumnElement[bool]:
+    return sa.and_(posts.c.post_key == leased.post_key, posts.c.token == leased.token)
 
 
 def _seconds(seconds: float) -> sa.ColumnElement[Any]:

@@ -1,7 +1,5 @@
 """Buttons, and Slack's own stop: who may is looked up at the press, and the answer is never silence."""
 
-import sqlalchemy as sa
-
 from bot.rules.access import Action, may, refusal, source_of
 from bot.rules.command_words import WORDS, Result
 from bot.rules.inbound_message import AuthorFacts, NativeStop, Press
@@ -15,7 +13,6 @@ from storage.interrupts import Order
 from storage.people import Person
 from storage.runs import Run
 from storage.settlement import Means
-from storage.tables import cards
 from storage.threads import Place, Thread
 
 
@@ -27,12 +24,16 @@ class Presses:
 
     async def press(self, tx: Transaction, press: Press, person: Person, command: Command) -> Receipt:
         """Carry out a button of a card."""
-        where = await runs.place_of(tx, press.run_id)
-        thread = await threads.lock(tx, where[0]) if where else None
+        thread_id = await runs.thread_of(tx, press.run_id)
+        thread = await threads.lock(tx, thread_id) if thread_id else None
         run = await runs.newest(tx, thread.id) if thread else None
         if not await _see(tx, press.dedupe_key):
             return Receipt(None, is_copy=True)
-        if thread is None or run is None or not await _is_its_card(tx, press):
+        if (
+            thread is None
+            or run is None
+            or not await runs.is_card_at(tx, press.run_id, press.channel_id, press.message_ts)
+        ):
             return Receipt(Verdict.COMMAND, WORDS[Result.ALREADY_ENDED])
         if run.id != press.run_id:
             return Receipt(Verdict.COMMAND, WORDS[Result.ALREADY_ENDED], press.run_id)
@@ -40,7 +41,7 @@ class Presses:
         if refused is not None:
             return Receipt(Verdict.REFUSE, refused, run.id)
         order = self._order(command, InterruptSource.BUTTON, person, press.action_ts)
-        return _told(await self._command(tx, thread, order, command, press.ref), command)
+        return _told(await self._command(tx, thread, order, (command, press.ref)))
 
     async def native_stop(self, tx: Transaction, stop: NativeStop, person: Person) -> Receipt:
         """Carry out Slack's own stop button, the same way as ours."""
@@ -54,15 +55,13 @@ class Presses:
         if refused is not None:
             return Receipt(Verdict.REFUSE, refused, run.id)
         order = self._order(Command.STOP, InterruptSource.NATIVE_STOP, person, stop.event_ts)
-        return _told(await self._command(tx, thread, order, Command.STOP, None), Command.STOP)
+        return _told(await self._command(tx, thread, order, (Command.STOP, None)))
 
     async def _refusal(
         self, tx: Transaction, run: Run, author: AuthorFacts, person: Person, command: Command
     ) -> str | None:
         is_requester = await runs.is_requester(tx, run, person.user_id)
-        source = source_of(
-            author, person.person_class, is_requester, self._reception.alert_apps, self._reception.our
-        )
+        source = source_of(author, person.person_class, is_requester, self._reception.alert_apps, self._reception.our)
         action = Action(command.value)
         if may(action, source, is_approver=person.user_id in self._reception.approvers):
             return None
@@ -73,25 +72,19 @@ class Presses:
         return Order(self._means.mint_id(), kind, source, person.user_id, ts)
 
     async def _command(
-        self, tx: Transaction, thread: Thread, order: Order, command: Command, ref: str | None
+        self, tx: Transaction, thread: Thread, order: Order, what: tuple[Command, str | None]
     ) -> Commanded:
+        command, ref = what
         if command is Command.STOP:
             return await commands.stop(tx, thread, order, self._means)
         if command is Command.PAUSE:
-            return await commands.pause(tx, thread, order)
+            return await commands.pause(tx, thread, order, self._means)
         return await commands.resume(tx, thread, ref)
 
 
-def _told(done: Commanded, command: Command) -> Receipt:
-    return Receipt(Verdict.COMMAND, WORDS[done.result], done.run_id, command)
+def _told(done: Commanded) -> Receipt:
+    return Receipt(Verdict.COMMAND, WORDS[done.result], done.run_id)
 
 
 async def _see(tx: Transaction, key: str) -> bool:
     return await ingress.see(tx, key, Seen(ingress.PRESS, "", False))
-
-
-async def _is_its_card(tx: Transaction, press: Press) -> bool:
-    """Whether the pressed message is the card of the run that the button names."""
-    at = sa.select(cards.c.channel_id, cards.c.ts).where(cards.c.run_id == press.run_id)
-    row = (await tx.execute(at)).one_or_none()
-    return row is not None and row[0] == press.channel_id and row[1] in {None, press.message_ts}

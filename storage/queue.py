@@ -1,7 +1,6 @@
 """Who works on what: workers, claims, heartbeats, and taking over from a worker that was lost."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -19,12 +18,13 @@ from bot.rules.terms import (
     Verdict,
 )
 from bot.rules.turn_ends import Abandoned, Cut, End, TimedOut
-from storage import cards, inbox_rows, notify, runs, settlement, taking, threads
+from storage import cards, closing, inbox_rows, notify, runs, settlement, taking, threads
 from storage.engine import Transaction
-from storage.inbox_rows import Waiting
 from storage.runs import Run
-from storage.settlement import Means, Settled
+from storage.settlement import Means, Settled, stored_end
 from storage.tables import clock, inbox, interrupts, workers
+from storage.tables import runs as runs_table
+from storage.tables import threads as threads_table
 from storage.threads import Claim, Place, Thread
 
 TAKEN_AT_FIRST_CLAIM = (Verdict.START, Verdict.STEER, Verdict.QUEUE, Verdict.HOLD, Verdict.NOTE)
@@ -69,7 +69,7 @@ async def claim(tx: Transaction, worker_id: str, means: Means) -> Claimed | Sett
     """Claim the thread that has waited longest.
 
     The first claim of a run takes the waiting messages into the history. A run whose newest message is older than
-    the thread's last stop is settled instead of started.
+    the thread's last stop is settled instead of started, and one whose end is stored is settled with that end.
     """
     thread_id = await _ready_thread(tx)
     if thread_id is None or not await _is_alive(tx, worker_id):
@@ -78,10 +78,10 @@ async def claim(tx: Transaction, worker_id: str, means: Means) -> Claimed | Sett
     run = await runs.newest(tx, thread_id)
     if thread is None or run is None or run.state is RunState.SETTLED:
         raise AssertionError(f"thread {thread_id} is ready without an unsettled run")
-    waiting = await inbox_rows.waiting(tx, thread_id, TAKEN_AT_FIRST_CLAIM) if run.started_at is None else []
-    if run.started_at is None and _is_stopped(thread, waiting):
-        return await settlement.settle_locked(tx, thread, run, Cut(await _last_stop(tx, thread)), means)
-    return await _own(tx, thread, run, worker_id, waiting)
+    end = await _end_before_start(tx, thread, run) if run.started_at is None else await stored_end(tx, thread, run)
+    if end is not None:
+        return await settlement.settle_locked(tx, thread, run, end, means)
+    return await _own(tx, thread, run, worker_id)
 
 
 async def heartbeat(tx: Transaction, worker_id: str) -> list[Owned] | None:
@@ -111,9 +111,10 @@ async def give_back(tx: Transaction, claim: Claim) -> bool:
 async def lost_threads(tx: Transaction, lease_s: float) -> list[str]:
     """The threads whose worker has not been heard of for longer than the lease."""
     lost = (
-        sa.select(threads.threads.c.id)
-        .select_from(threads.threads.outerjoin(workers, workers.c.id == threads.threads.c.owner))
-        .where(threads.threads.c.owner.is_not(None), _is_lost(lease_s))
+        sa
+        .select(threads_table.c.id)
+        .select_from(threads_table.outerjoin(workers, workers.c.id == threads_table.c.owner))
+        .where(threads_table.c.owner.is_not(None), _is_lost(lease_s))
     )
     return list((await tx.execute(lost)).scalars())
 
@@ -127,8 +128,9 @@ async def take_back(tx: Transaction, thread_id: str, lease_s: float, means: Mean
     run = await runs.newest(tx, thread_id)
     if run is None or run.state is RunState.SETTLED:
         raise AssertionError(f"thread {thread_id} has an owner and no unsettled run")
-    attempts = run.attempts + 1 if thread.event_seq <= run.progress_seq else 1
-    end = await _end_of_lost(tx, thread, run, attempts)
+    # An attempt counts only where the run has stored nothing since the last one.
+    attempts = run.attempts + 1 if thread.event_seq <= run.progress_seq else 0
+    end = await stored_end(tx, thread, run) or (Abandoned() if attempts >= MAX_ATTEMPTS else None)
     if end is not None:
         return await settlement.settle_locked(tx, thread, run, end, means)
     await runs.change(tx, run.id, attempts=attempts, progress_seq=thread.event_seq)
@@ -140,12 +142,12 @@ async def take_back(tx: Transaction, thread_id: str, lease_s: float, means: Mean
 
 async def hung_stops(tx: Transaction, grace_s: float) -> list[tuple[str, str]]:
     """Threads and runs that have been cancelling for longer than the grace."""
-    return await _runs_where(tx, RunState.CANCELLING, runs.runs.c.cancelling_at, grace_s)
+    return await _runs_where(tx, RunState.CANCELLING, runs_table.c.cancelling_at, grace_s)
 
 
 async def overdue_pauses(tx: Transaction, limit_s: float) -> list[tuple[str, str]]:
     """Threads and runs that have been paused for longer than the limit."""
-    return await _runs_where(tx, RunState.PARKED, runs.runs.c.parked_at, limit_s)
+    return await _runs_where(tx, RunState.PARKED, runs_table.c.parked_at, limit_s)
 
 
 async def end_pause(tx: Transaction, thread_id: str, run_id: str, limit_s: float, means: Means) -> Settled | None:
@@ -158,33 +160,49 @@ async def end_pause(tx: Transaction, thread_id: str, run_id: str, limit_s: float
     return await settlement.settle_locked(tx, thread, run, TimedOut(), means)
 
 
-async def _own(tx: Transaction, thread: Thread, run: Run, worker_id: str, waiting: Sequence[Waiting]) -> Claimed:
+async def _own(tx: Transaction, thread: Thread, run: Run, worker_id: str) -> Claimed:
     first = run.started_at is None
-    await taking.take(tx, thread, run.id, waiting)
-    fence = thread.fence + 1
-    await threads.change(tx, thread.id, state=ThreadState.RUNNING, owner=worker_id, fence=fence, ready_at=None)
-    if first:
-        await runs.change(tx, run.id, state=RunState.RUNNING, started_at=clock())
-        await cards.bump(tx, run.id, at_once=True)
+    thread = replace(thread, fence=thread.fence + 1)
+    owned = {"state": ThreadState.RUNNING, "owner": worker_id, "fence": thread.fence, "ready_at": None}
+    await threads.change(tx, thread.id, **owned)
+    await (_begin(tx, thread, run) if first else _continue(tx, thread, run))
     fresh = await runs.get(tx, run.id)
     if fresh is None:
         raise AssertionError(f"run {run.id} vanished")
-    return Claimed(Claim(thread.id, run.id, worker_id, fence), thread.place, fresh, first, thread.earlier_read)
+    return Claimed(Claim(thread.id, run.id, worker_id, thread.fence), thread.place, fresh, first, thread.earlier_read)
+
+
+async def _begin(tx: Transaction, thread: Thread, run: Run) -> None:
+    """Start a run with the messages that wait; taking them is no progress of its own."""
+    waiting = await inbox_rows.waiting(tx, thread.id, TAKEN_AT_FIRST_CLAIM)
+    taken = await taking.take(tx, thread, run.id, waiting)
+    progress = thread.event_seq + len(taken)
+    await runs.change(tx, run.id, state=RunState.RUNNING, started_at=clock(), progress_seq=progress)
+    await cards.bump(tx, run.id, at_once=True)
+
+
+async def _continue(tx: Transaction, thread: Thread, run: Run) -> None:
+    """Go on with a run; that somebody says how its lost writes stand is no progress either."""
+    answered = await closing.answer_lost_writes(tx, thread, run)
+    if answered.event_seq > thread.event_seq:
+        await runs.change(tx, run.id, progress_seq=run.progress_seq + answered.event_seq - thread.event_seq)
 
 
 async def _ready_thread(tx: Transaction) -> str | None:
     ready = (
-        sa.select(threads.threads.c.id)
-        .where(threads.threads.c.state == ThreadState.READY)
-        .order_by(threads.threads.c.ready_at)
+        sa
+        .select(threads_table.c.id)
+        .where(threads_table.c.state == ThreadState.READY)
+        .order_by(threads_table.c.ready_at)
         .limit(1)
         .with_for_update(skip_locked=True)
     )
-    return (await tx.execute(ready)).scalar_one_or_none()
+    found: str | None = (await tx.execute(ready)).scalar_one_or_none()
+    return found
 
 
 async def _any_ready(tx: Transaction) -> bool:
-    ready = sa.select(threads.threads.c.id).where(threads.threads.c.state == ThreadState.READY)
+    ready = sa.select(threads_table.c.id).where(threads_table.c.state == ThreadState.READY)
     return (await tx.execute(ready.limit(1))).first() is not None
 
 
@@ -193,14 +211,16 @@ async def _is_alive(tx: Transaction, worker_id: str) -> bool:
     return (await tx.execute(alive)).first() is not None
 
 
-def _is_stopped(thread: Thread, waiting: Sequence[Waiting]) -> bool:
-    asking = [each.slack_ts for each in waiting if each.verdict in settlement.STARTS_A_RUN and each.slack_ts]
-    return thread.stopped_before_ts is not None and bool(asking) and max(asking) <= thread.stopped_before_ts
+async def _end_before_start(tx: Transaction, thread: Thread, run: Run) -> End | None:
+    newest = await inbox_rows.newest_ask(tx, run)
+    is_stopped = newest is not None and thread.stopped_before_ts is not None and newest <= thread.stopped_before_ts
+    return Cut(await _last_stop(tx, thread)) if is_stopped else None
 
 
 async def _last_stop(tx: Transaction, thread: Thread) -> Pending:
     last = (
-        sa.select(interrupts.c.source, interrupts.c.requested_by)
+        sa
+        .select(interrupts.c.source, interrupts.c.requested_by)
         .where(interrupts.c.thread_id == thread.id, interrupts.c.kind == InterruptKind.STOP)
         .order_by(interrupts.c.requested_at.desc())
         .limit(1)
@@ -208,15 +228,6 @@ async def _last_stop(tx: Transaction, thread: Thread) -> Pending:
     row = (await tx.execute(last)).one_or_none()
     source, who = (InterruptSource(row[0]), row[1]) if row else (InterruptSource.MESSAGE, "")
     return Pending(InterruptKind.STOP, source, who)
-
-
-async def _end_of_lost(tx: Transaction, thread: Thread, run: Run, attempts: int) -> End | None:
-    end = await settlement.stored_end(tx, thread, run)
-    if end is not None:
-        return end
-    if run.state is RunState.CANCELLING:
-        return Cut(await _last_stop(tx, thread))
-    return Abandoned() if attempts >= MAX_ATTEMPTS else None
 
 
 def _is_lost(lease_s: float) -> sa.ColumnElement[bool]:
@@ -234,16 +245,17 @@ async def _runs_where(
     tx: Transaction, state: RunState, since: sa.ColumnElement[Any], longer_than_s: float
 ) -> list[tuple[str, str]]:
     interval = sa.func.make_interval(0, 0, 0, 0, 0, 0, longer_than_s)
-    found = sa.select(runs.runs.c.thread_id, runs.runs.c.id).where(
-        runs.runs.c.state == state, since < clock() - interval
+    found = sa.select(runs_table.c.thread_id, runs_table.c.id).where(
+        runs_table.c.state == state, since < clock() - interval
     )
     return [(row[0], row[1]) for row in await tx.execute(found)]
 
 
 def _owned_by(worker_id: str) -> sa.Select[Any]:
-    run, thread = runs.runs, threads.threads
+    run, thread = runs_table, threads_table
     asked = (
-        sa.select(sa.func.array_agg(sa.distinct(interrupts.c.kind)))
+        sa
+        .select(sa.func.array_agg(sa.distinct(interrupts.c.kind)))
         .where(interrupts.c.run_id == run.c.id, interrupts.c.state.in_(["triggered", "cancelling"]))
         .scalar_subquery()
     )
@@ -251,7 +263,8 @@ def _owned_by(worker_id: str) -> sa.Select[Any]:
         inbox.c.thread_id == thread.c.id, inbox.c.state == InboxState.WAITING, inbox.c.verdict == Verdict.STEER
     )
     return (
-        sa.select(thread.c.id, thread.c.fence, run.c.id.label("run_id"), asked.label("asked"), steer.label("steer"))
+        sa
+        .select(thread.c.id, thread.c.fence, run.c.id.label("run_id"), asked.label("asked"), steer.label("steer"))
         .select_from(thread.join(run, sa.and_(run.c.thread_id == thread.c.id, run.c.state != RunState.SETTLED)))
         .where(thread.c.owner == worker_id)
     )

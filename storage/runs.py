@@ -12,14 +12,16 @@ from bot.rules.terms import (
     InterruptSource,
     ParkedFor,
     RunState,
+    Source,
     StartedBy,
     ThreadState,
     Verdict,
 )
 from storage import cards, notify, threads
 from storage.engine import Transaction
+from storage.tables import cards as cards_table
 from storage.tables import inbox, runs
-from storage.threads import Place, Thread
+from storage.threads import Thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,17 @@ class NewRun:
     started_by: StartedBy = StartedBy.MESSAGE
 
 
+def started_by(source: Source) -> StartedBy:
+    """What a run is started by that a message of this source starts."""
+    made = {Source.ALERT_BOT: StartedBy.ALERT, Source.SUBAGENT: StartedBy.SUBAGENT}
+    return made.get(source, StartedBy.MESSAGE)
+
+
+def of_chain(chain_id: str) -> sa.Select[tuple[str]]:
+    """The ids of the runs of a chain."""
+    return sa.select(runs.c.id).where(runs.c.chain_id == chain_id)
+
+
 async def create(tx: Transaction, thread: Thread, new: NewRun) -> None:
     """Queue a run in a locked thread that has none unsettled, with its card, and make the thread ready."""
     await tx.execute(
@@ -84,15 +97,17 @@ async def newest(tx: Transaction, thread_id: str) -> Run | None:
     return await _one(tx, sa.select(runs).where(runs.c.thread_id == thread_id).order_by(runs.c.seq.desc()).limit(1))
 
 
-async def place_of(tx: Transaction, run_id: str) -> tuple[str, Place] | None:
+async def thread_of(tx: Transaction, run_id: str) -> str | None:
     """The thread of a run, without locking anything."""
-    statement = (
-        sa.select(runs.c.thread_id, sa.column("team_id"), sa.column("channel_id"), sa.column("thread_ts"))
-        .select_from(runs.join(cards.cards, cards.cards.c.run_id == runs.c.id))
-        .where(runs.c.id == run_id)
-    )
-    row = (await tx.execute(statement)).one_or_none()
-    return (row[0], Place(row[1], row[2], row[3])) if row else None
+    found = sa.select(runs.c.thread_id).where(runs.c.id == run_id)
+    return (await tx.execute(found)).scalar_one_or_none()
+
+
+async def is_card_at(tx: Transaction, run_id: str, channel_id: str, ts: str) -> bool:
+    """Whether this message is the card of this run; one whose place is not known yet is taken at its word."""
+    at = sa.select(cards_table.c.channel_id, cards_table.c.ts).where(cards_table.c.run_id == run_id)
+    row = (await tx.execute(at)).one_or_none()
+    return row is not None and row[0] == channel_id and row[1] in {None, ts}
 
 
 async def change(tx: Transaction, run_id: str, **values: Any) -> None:
@@ -116,7 +131,7 @@ async def is_requester(tx: Transaction, run: Run | None, author: str) -> bool:
         inbox.c.thread_id == run.thread_id,
         inbox.c.author == author,
         inbox.c.verdict.in_([Verdict.START, Verdict.STEER]),
-        inbox.c.run_id.in_(sa.select(runs.c.id).where(runs.c.chain_id == run.chain_id)),
+        inbox.c.run_id.in_(of_chain(run.chain_id)),
     )
     return (await tx.execute(took.limit(1))).first() is not None
 

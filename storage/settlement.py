@@ -1,31 +1,19 @@
 """How a run is settled: once, under the thread's lock, with everything that follows in the same transaction."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from bot.rules.closing_words import closing
-from bot.rules.messages import Event, JsonObject
-from bot.rules.terms import (
-    EventKind,
-    InterruptKind,
-    RunState,
-    SettleReason,
-    ThreadState,
-    Verdict,
-)
+from bot.rules.terms import RunState, SettleReason, ThreadState, Verdict
 from bot.rules.turn_ends import Cut, End, Finished, Outcome, decide
-from storage import audit, cards, history, inbox_rows, interrupts, posts, runs, threads
+from storage import cards, closing, history, inbox_rows, interrupts, posts, runs, threads
 from storage.engine import Transaction
-from storage.history import NewEvent
-from storage.inbox_rows import Waiting
+from storage.inbox_rows import STARTS_A_RUN, Waiting
 from storage.runs import NewRun, Run
 from storage.tables import clock, settlements
+from storage.tables import runs as runs_table
 from storage.threads import Claim, Thread
-
-STARTS_A_RUN = (Verdict.START, Verdict.STEER, Verdict.QUEUE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +56,8 @@ async def settled(tx: Transaction, run_id: str) -> Settled | None:
 async def settle_locked(tx: Transaction, thread: Thread, run: Run, end: End, means: Means) -> Settled:
     """Settle an unsettled run of a locked thread; whoever holds the lock may, be it a worker or not."""
     outcome = decide(end if run.cut is None else Cut(run.cut), await interrupts.pending(tx, run))
-    thread = await _answer_open_calls(tx, thread, run, outcome)
+    by = outcome.decided_by.kind if outcome.decided_by else None
+    thread = await closing.answer_open_calls(tx, thread, run, by)
     await _write(tx, thread, run, outcome)
     await _convert_waiting(tx, thread, run, outcome)
     await threads.release(tx, thread, ThreadState.IDLE)
@@ -80,44 +69,36 @@ async def settle_locked(tx: Transaction, thread: Thread, run: Run, end: End, mea
 
 
 async def stored_end(tx: Transaction, thread: Thread, run: Run) -> End | None:
-    """The end of a run that its worker stored before it was lost: a cut, or a final text as its last event."""
+    """The end that a run without a worker has already: a cut, a stop under way, or a final text as its last event."""
     if run.cut is not None:
         return Cut(run.cut)
+    if run.state is RunState.CANCELLING and (stop := await interrupts.first_pending(tx, run)) is not None:
+        return Cut(stop)
     newest = await history.newest_event(tx, thread.id)
     if newest is not None and newest.run_id == run.id and history.is_final_text(newest):
         return Finished(newest.seq)
     return None
 
 
-async def _answer_open_calls(tx: Transaction, thread: Thread, run: Run, outcome: Outcome) -> Thread:
-    """Give every open call its true answer, so that the history stays valid for every provider."""
-    batch = await history.last_batch(tx, thread.id, run.id)
-    open_calls = _open_calls(batch)
-    if not open_calls:
-        return thread
-    found = await audit.rows_of(tx, run.id, [str(call["id"]) for call in open_calls])
-    by = outcome.decided_by.kind if outcome.decided_by else None
-    answers = [await _close(tx, call, found, by) for call in open_calls]
-    last = await history.insert(tx, thread, run.id, answers)
-    return replace(thread, event_seq=last)
+async def overdue_stop(tx: Transaction, thread_id: str, run_id: str, grace_s: float, means: Means) -> Settled | None:
+    """Settle a run that has been cancelling for longer than its grace, whoever owns it: a hung worker holds nothing."""
+    thread = await threads.lock(tx, thread_id)
+    overdue = sa.select(runs_table.c.id).where(
+        runs_table.c.id == run_id,
+        runs_table.c.state == RunState.CANCELLING,
+        runs_table.c.cancelling_at < clock() - sa.func.make_interval(0, 0, 0, 0, 0, 0, grace_s),
+    )
+    run = await runs.get(tx, run_id) if (await tx.execute(overdue)).first() else None
+    stop = await interrupts.first_pending(tx, run) if run else None
+    if thread is None or run is None or stop is None:
+        return None
+    return await settle_locked(tx, thread, run, Cut(stop), means)
 
 
-async def _close(
-    tx: Transaction, call: JsonObject, found: dict[str, audit.CallRow], by: InterruptKind | None
-) -> NewEvent:
-    row = found[str(call["id"])]
-    answer = closing(row.grade, started=row.started, by=by)
-    await audit.close(tx, row.request_id, answer.outcome)
-    body = {"call_id": call["id"], "name": call["name"], "text": answer.text, "outcome": answer.outcome}
-    return NewEvent(EventKind.TOOL_RESULT, body)
-
-
-def _open_calls(batch: Sequence[Event]) -> list[JsonObject]:
-    if not batch:
-        return []
-    answered = {event.body.get("call_id") for event in batch if event.kind is EventKind.TOOL_RESULT}
-    calls: Iterable[Any] = batch[0].body.get("calls") or ()  # type: ignore[assignment]
-    return [call for call in calls if call["id"] not in answered]
+def title_of(text: str) -> str:
+    """The title of a run: the first line that says something, at most 200 characters."""
+    lines = (line.strip() for line in text.splitlines())
+    return next((line for line in lines if line), "(no text)")[:200]
 
 
 async def _write(tx: Transaction, thread: Thread, run: Run, outcome: Outcome) -> None:
@@ -136,7 +117,7 @@ async def _write(tx: Transaction, thread: Thread, run: Run, outcome: Outcome) ->
         )
     )
     await runs.change(tx, run.id, state=RunState.SETTLED, parked_for=None, pause_id=None)
-    if run.cut is None and decided_by is not None:
+    if decided_by is not None and (run.cut is None or run.cut.kind is not decided_by.kind):
         await runs.stamp_cut(tx, run.id, decided_by)
     await interrupts.finish(tx, run.id, {decided_by.kind} if decided_by else set(), rest_is_moot=True)
 
@@ -146,6 +127,9 @@ async def _convert_waiting(tx: Transaction, thread: Thread, run: Run, outcome: O
     kept = await inbox_rows.become_notes(tx, thread.id, [Verdict.HOLD])
     if outcome.reason is SettleReason.STOPPED and thread.stopped_before_ts is not None:
         kept += await inbox_rows.become_notes(tx, thread.id, STARTS_A_RUN, not_later_than=thread.stopped_before_ts)
+    elif run.started_at is None:
+        # They asked for this run: left waiting, they would start the same run again, for ever.
+        kept += await inbox_rows.become_notes(tx, thread.id, [Verdict.START, Verdict.STEER])
     if kept:
         await runs.change(tx, run.id, notes_kept=kept)
 
@@ -158,45 +142,23 @@ async def _post_answer(tx: Transaction, thread: Thread, run: Run, event_id: int,
         await posts.add(tx, posts.NewPost(means.mint_id(), run.id, "answer", part, thread.place, body))
 
 
-async def _next_run(
-    tx: Transaction, thread: Thread, run: Run, outcome: Outcome, means: Means
-) -> str | None:
+async def _next_run(tx: Transaction, thread: Thread, run: Run, outcome: Outcome, means: Means) -> str | None:
     """Queue the run that the waiting messages ask for; whether one is made is decided by them alone."""
     waiting = await inbox_rows.waiting(tx, thread.id, STARTS_A_RUN)
     if not waiting:
         await threads.change(tx, thread.id, done_seq=sa.text("wake_seq"))
         return None
-    new = _goes_on(run, waiting, means.mint_id()) if outcome.reason is SettleReason.STEERED else None
-    new = new or _fresh(run, waiting, means.mint_id())
+    goes_on = outcome.reason is SettleReason.STEERED
+    new = _goes_on(run, means.mint_id()) if goes_on else _fresh(run, waiting[0], means.mint_id())
     await runs.create(tx, thread, new)
     return new.id
 
 
-def _goes_on(run: Run, waiting: Sequence[Waiting], run_id: str) -> NewRun:
+def _goes_on(run: Run, run_id: str) -> NewRun:
     """A steered run goes on as the same request: same chain, same requester, same title."""
     return NewRun(run_id, run.chain_id, run.id, run.requested_by, run.title)
 
 
-def _fresh(run: Run, waiting: Sequence[Waiting], run_id: str) -> NewRun:
-    return NewRun(run_id, run_id, run.id, waiting[0].author, title_of(waiting[0].text))
-
-
-def title_of(text: str) -> str:
-    """The title of a run: the first line that says something, at most 200 characters."""
-    lines = (line.strip() for line in text.splitlines())
-    return next((line for line in lines if line), "(no text)")[:200]
-
-
-async def overdue_stop(tx: Transaction, thread_id: str, run_id: str, grace_s: float, means: Means) -> Settled | None:
-    """Settle a run that has been cancelling for longer than its grace, whoever owns it: a hung worker holds nothing."""
-    thread = await threads.lock(tx, thread_id)
-    overdue = sa.select(runs.runs.c.id).where(
-        runs.runs.c.id == run_id,
-        runs.runs.c.state == RunState.CANCELLING,
-        runs.runs.c.cancelling_at < clock() - sa.func.make_interval(0, 0, 0, 0, 0, 0, grace_s),
-    )
-    run = await runs.get(tx, run_id) if (await tx.execute(overdue)).first() else None
-    stop = await interrupts.first_pending(tx, run) if run else None
-    if thread is None or run is None or stop is None:
-        return None
-    return await settle_locked(tx, thread, run, Cut(stop), means)
+def _fresh(run: Run, asked: Waiting, run_id: str) -> NewRun:
+    by = runs.started_by(asked.source)
+    return NewRun(run_id, run_id, run.id, asked.author, title_of(asked.text), by)

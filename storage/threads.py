@@ -1,5 +1,8 @@
-"""The rows of threads. Every transaction about a thread locks its row here first, in a statement of its own, and
-reads inbox, interrupts and runs only afterwards: a statement that had to wait decides on an older snapshot."""
+"""The rows of threads, and their locks.
+
+Every transaction about a thread locks its row here first, in a statement of its own, and reads inbox, interrupts and
+runs only afterwards: a statement that had to wait decides on an older snapshot.
+"""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -68,6 +71,14 @@ async def lock_owned(tx: Transaction, claim: Claim) -> Thread | None:
     if thread is None or thread.owner != claim.worker_id or thread.fence != claim.fence:
         return None
     return thread
+
+
+async def lock_again(tx: Transaction, thread: Thread) -> Thread:
+    """A locked thread as it is now, after this transaction itself has changed its row."""
+    fresh = await lock(tx, thread.id)
+    if fresh is None:
+        raise AssertionError(f"thread {thread.id} vanished under its lock")
+    return fresh
 
 
 async def create(tx: Transaction, thread_id: str, place: Place) -> bool:

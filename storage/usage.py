@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from decimal import Decimal
 
-import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
 
 from bot.rules.messages import Usage
 from storage.engine import Transaction
@@ -20,16 +20,16 @@ class Spent:
     cost: Decimal | None = None
 
 
-async def add(tx: Transaction, run_id: str, spent: Spent) -> None:
-    """Book one model call."""
-    await tx.execute(
-        sa.insert(usage).values(
-            run_id=run_id,
-            provider=spent.provider,
-            model=spent.model,
-            input_tokens=spent.tokens.input_tokens,
-            output_tokens=spent.tokens.output_tokens,
-            reported=spent.tokens.reported,
-            cost=spent.cost,
-        )
-    )
+async def add(tx: Transaction, run_id: str, call_key: str, spent: Spent) -> None:
+    """Book one model call; a second booking under the same key is the same call."""
+    values = {
+        "call_key": call_key,
+        "run_id": run_id,
+        "provider": spent.provider,
+        "model": spent.model,
+        "input_tokens": spent.tokens.input_tokens,
+        "output_tokens": spent.tokens.output_tokens,
+        "reported": spent.tokens.reported,
+        "cost": spent.cost,
+    }
+    await tx.execute(insert(usage).values(**values).on_conflict_do_nothing())

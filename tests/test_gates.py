@@ -45,7 +45,8 @@ PLANTED = [
     (testing.mocks, "tests/x.py", "client = AsyncMock()", "client = Client()"),
     (testing.mocks, "tests/x.py", "def test_x(mocker): ...", "def test_x(model): ..."),
     (testing.mocks, "tests/x.py", "monkeypatch.setattr(app, 'f', g)", "monkeypatch.setenv('A', 'b')"),
-    (testing.private_reads, "tests/x.py", "assert run._state == 1", "assert run.state == self._state"),
+    (testing.private_reads, "tests/x.py", "assert run._state == 1", "assert run.state == 1"),
+    (testing.private_reads, "tests/x.py", "Timer._tick()", "class Timer:\n    def _tick(self): ...\nTimer._tick()"),
     (texts.machine_paths, "README.md", "see /" + "work/main\n", "see docs/work/main\n"),
     (texts.machine_paths, "README.md", "cd /" + "home/me\n", "see https://example.com/home/me\n"),
     (texts.machine_paths, "bot/x.py", "X = '/" + "root'\n", "X = '/rooted'\n"),
@@ -132,7 +133,7 @@ BROWSER_TEST = "import pytest\n\n@pytest.mark.browser\ndef test_it():\n    asser
 def browser_test(tmp_path: Path, path: str, ci: str) -> subprocess.CompletedProcess[str]:
     """Run a test that needs a browser where the search path is this one."""
     (tmp_path / "test_browser.py").write_text(BROWSER_TEST)
-    command = [sys.executable, "-m", "pytest", "-p", "tests.chromium", "-c", str(tree.ROOT / "pyproject.toml")]
+    command = [sys.executable, "-m", "pytest", "-c", str(tree.ROOT / "pyproject.toml")]
     environment = {"PATH": path, "CI": ci, "PYTHONPATH": str(tree.ROOT)}
     return subprocess.run(
         [*command, "--rootdir", str(tmp_path), "test_browser.py"],

@@ -18,19 +18,17 @@ from bot.errors import (
 from bot.rules.terms import FailureClass
 from bot.rules.turn_ends import Failed
 
-FAILURE_OF: Mapping[type[SteersmanError], FailureClass] = MappingProxyType(
-    {
-        ModelAuthError: FailureClass.MODEL_AUTH,
-        ModelNotFoundError: FailureClass.MODEL_NOT_FOUND,
-        ModelRequestError: FailureClass.MODEL_REQUEST,
-        ModelRateLimitedError: FailureClass.MODEL_RATE_LIMITED,
-        ModelOverloadedError: FailureClass.MODEL_OVERLOADED,
-        ModelUnreachableError: FailureClass.MODEL_UNREACHABLE,
-        ModelStreamError: FailureClass.MODEL_STREAM,
-        ModelError: FailureClass.MODEL_UNKNOWN,
-        HistoryError: FailureClass.HISTORY,
-    }
-)
+FAILURE_OF: Mapping[type[SteersmanError], FailureClass] = MappingProxyType({
+    ModelAuthError: FailureClass.MODEL_AUTH,
+    ModelNotFoundError: FailureClass.MODEL_NOT_FOUND,
+    ModelRequestError: FailureClass.MODEL_REQUEST,
+    ModelRateLimitedError: FailureClass.MODEL_RATE_LIMITED,
+    ModelOverloadedError: FailureClass.MODEL_OVERLOADED,
+    ModelUnreachableError: FailureClass.MODEL_UNREACHABLE,
+    ModelStreamError: FailureClass.MODEL_STREAM,
+    ModelError: FailureClass.MODEL_UNKNOWN,
+    HistoryError: FailureClass.HISTORY,
+})
 
 
 def failed(error: ModelError | HistoryError) -> Failed:

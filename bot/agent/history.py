@@ -87,7 +87,8 @@ def live(events: Sequence[Event]) -> list[Event]:
         seen.add(event.seq)
         kept.append(event)
         if event.kind is EventKind.ROLLED_BACK_TO:
-            floor = _rollback_floor(event, floor)
+            seq = event.body.get("seq")
+            floor = seq if isinstance(seq, int) else floor
     return kept[::-1]
 
 
@@ -129,13 +130,6 @@ def _stored_call(call: ToolCall) -> JsonObject:
         "arguments": dict(call.arguments),
         "broken_arguments": call.broken_arguments,
     }
-
-
-def _rollback_floor(event: Event, floor: int | None) -> int | None:
-    seq = event.body.get("seq")
-    if not isinstance(seq, int):
-        return floor
-    return seq if floor is None else min(seq, floor)
 
 
 def _message(event: Event) -> Message | None:

@@ -63,7 +63,8 @@ def mend(messages: Sequence[Message]) -> Mended:
     Messages that pass already come back without a fix, and unchanged but for the order of results in a block.
     """
     calls = [call.id for message in messages if isinstance(message, AssistantMessage) for call in message.calls]
-    bench = _Bench(messages, match(messages), frozenset(calls))
+    answers = match(messages)
+    bench = _Bench(messages, answers, frozenset(answers.values()), frozenset(calls))
     for at, message in enumerate(messages):
         bench.take(at, message)
     bench.finish()
@@ -101,6 +102,7 @@ class _Bench:
 
     given: Sequence[Message]
     answers: Mapping[Place, int]
+    claimed: frozenset[int]
     opened: frozenset[str]
     out: list[Message] = field(default_factory=list)
     fixes: list[Fix] = field(default_factory=list)
@@ -113,7 +115,7 @@ class _Bench:
                 self._user(at, message.text)
             case AssistantMessage():
                 self._assistant(at, message)
-            case ToolResult() if at not in self.answers.values():
+            case ToolResult() if at not in self.claimed:
                 kind = FixKind.DUPLICATE if message.call_id in self.opened else FixKind.ORPHAN
                 self._note(kind, at, message.call_id)
 

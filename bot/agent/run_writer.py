@@ -30,6 +30,7 @@ class RunWriter:
     def __init__(self, database: Database, claim: Claim, brake: Brake, events: Sequence[Event]) -> None:
         self._database, self._claim, self._brake = database, claim, brake
         self.events = list(events)
+        self._booked = 0
         self._one_at_a_time = asyncio.Lock()
 
     @property
@@ -45,8 +46,9 @@ class RunWriter:
     async def probe(self) -> Probed:
         """Look at a cut point whether the run goes on."""
         async with self._one_at_a_time:
-            probed = await self.persist(lambda tx: interrupts.probe(tx, self._claim))
-            self._remember(probed.news)
+            known = self.events[-1].seq if self.events else 0
+            probed = await self.persist(lambda tx: interrupts.probe(tx, self._claim, known))
+            self.events += probed.news
             return probed
 
     async def message(self, message: AssistantMessage, planned: Sequence[PlannedCall], spent: Spent) -> Appended:
@@ -58,11 +60,11 @@ class RunWriter:
             message.model,
             message.provider_blocks,
         )
-        number = self.rounds + 1
+        number, call_key = self.rounds + 1, self._call_key()
 
         async def also(tx: Transaction) -> None:
             await audit.plan(tx, self._claim, number, planned)
-            await usage.add(tx, self._claim.run_id, spent)
+            await usage.add(tx, self._claim.run_id, call_key, spent)
             await runs.change(tx, self._claim.run_id, round=number)
 
         return await self._append([new], also)
@@ -94,7 +96,13 @@ class RunWriter:
 
     async def spent(self, spent: Spent) -> None:
         """Book a model call that brought no message."""
-        await self.persist(lambda tx: usage.add(tx, self._claim.run_id, spent))
+        call_key = self._call_key()
+        await self.persist(lambda tx: usage.add(tx, self._claim.run_id, call_key, spent))
+
+    def _call_key(self) -> str:
+        """A key for the next model call, so that no repetition books it twice."""
+        self._booked += 1
+        return f"{self._claim.run_id}:{self._claim.fence}:{self._booked}"
 
     async def _append(self, new: Sequence[NewEvent], also: Callable[[Transaction], Awaitable[None]]) -> Appended:
         async with self._one_at_a_time:
@@ -108,6 +116,9 @@ class RunWriter:
                 return kept
 
             kept = await self.persist(work)
+            if kept is Appended.REPEATED:
+                # It had been stored, with what belongs to it; only the reply was lost.
+                kept = Appended.STORED
             if kept is Appended.STORED:
                 self._remember(new)
             return kept

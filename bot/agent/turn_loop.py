@@ -4,9 +4,10 @@ It asks at every cut point whether it may go on, and never decides that by itsel
 talks to Slack: what Slack alone knows comes in as a callable.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Any
 
 from bot.agent import history as projection
 from bot.agent.batch import Batch, BatchRunner
@@ -46,7 +47,7 @@ class TurnMeans:
     make_gate: Callable[[], ToolGate]
     system_prompt: str
     mint_id: Callable[[], str]
-    read_earlier: Callable[[Place, AbstractSet[str]], Awaitable[str | None]]
+    read_earlier: Callable[[Place, AbstractSet[str]], Coroutine[Any, Any, str | None]]
     patience_s: float | None = 5.0
     max_rounds: int = 50
 

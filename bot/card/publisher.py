@@ -98,7 +98,7 @@ class Publisher:
     async def _one_card(self) -> bool:
         token = self._means.mint_id()
         async with self._means.database.transaction() as tx:
-            leased = await cards.lease(tx, token, self._pace.lease_s)
+            leased = await cards.lease(tx, token, lease_s=self._pace.lease_s, interval_s=self._pace.interval_s)
         if leased is None:
             return False
         async with self._means.database.transaction() as tx:
@@ -109,18 +109,12 @@ class Publisher:
         try:
             await self._paint(leased, shown)
         except SlackError as error:
-            await self._not_painted(leased, token, error)
+            await self._not_painted(leased, error)
             return True
+        # The repetition itself is not repeated: it paints what is already painted.
+        is_news = shown.is_over and leased.wanted_rev > leased.painted_rev
         async with self._means.database.transaction() as tx:
-            await cards.painted(
-                tx,
-                leased,
-                token,
-                terminal=shown.is_over,
-                interval_s=self._pace.interval_s,
-                # The repetition itself is not repeated: it paints what is already painted.
-                repaint_s=self._pace.repaint_s if leased.wanted_rev > leased.painted_rev else None,
-            )
+            await cards.painted(tx, leased, repaint_s=self._pace.repaint_s if is_news else None)
         await self._mirror(leased, shown)
         return True
 
@@ -192,14 +186,14 @@ class Publisher:
             log.warning("card.no_permalink", error=error.error)
             return None
 
-    async def _not_painted(self, leased: LeasedCard, token: str, error: SlackError) -> None:
+    async def _not_painted(self, leased: LeasedCard, error: SlackError) -> None:
         log.warning("card.not_painted", run_id=leased.run_id, error=error.error)
         self._park(error)
         async with self._means.database.transaction() as tx:
             if isinstance(error, SlackPermanentError):
                 await cards.gone(tx, leased, error.error)
             else:
-                await cards.unpainted(tx, leased, token, retry_s=self._retry_in(error))
+                await cards.unpainted(tx, leased, retry_s=self._retry_in(error))
 
     async def _one_post(self) -> bool:
         token = self._means.mint_id()
@@ -210,7 +204,7 @@ class Publisher:
         try:
             ts = await self._post(leased)
         except SlackError as error:
-            await self._not_posted(leased, token, error)
+            await self._not_posted(leased, error)
             return True
         link = await self._permalink(leased.place.channel_id, ts)
         async with self._means.database.transaction() as tx:
@@ -237,7 +231,7 @@ class Publisher:
             # An answer that Slack cannot show as it is is worth more as plain text than not at all.
             return await self._means.calls.post(place.channel_id, place.thread_ts, {"text": text, "metadata": metadata})
 
-    async def _not_posted(self, leased: LeasedPost, token: str, error: SlackError) -> None:
+    async def _not_posted(self, leased: LeasedPost, error: SlackError) -> None:
         log.warning("post.not_posted", run_id=leased.run_id, error=error.error)
         self._park(error)
         async with self._means.database.transaction() as tx:
@@ -245,7 +239,7 @@ class Publisher:
                 await posts.failed(tx, leased, error.error)
             else:
                 refused = not isinstance(error, SlackUnansweredError)
-                await posts.later(tx, leased, token, retry_s=self._retry_in(error), refused=refused)
+                await posts.later(tx, leased, retry_s=self._retry_in(error), refused=refused)
 
     def _park(self, error: SlackError) -> None:
         """Send nothing at all until the time that Slack has named: the limit is the workspace's."""

@@ -87,7 +87,7 @@ class AnthropicAssembly:
 
     def reply(self) -> ModelReply:
         """Give the finished message; raises ModelStreamError where its proper end has not come."""
-        if not self._stopped:
+        if not self._stopped or not self._stop_reason:
             raise ModelStreamError("the stream ended without its message_stop and stop_reason")
         made = [(block, self._call(block) if block.kind == "tool_use" else None) for block in self._blocks]
         message = AssistantMessage(

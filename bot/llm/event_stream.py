@@ -5,7 +5,6 @@ encode/httpx#3782), no retry, no redirect, no proxy from the environment, a limi
 let a connection outlive its context, and never put the key or a header into an error.
 """
 
-import asyncio
 import functools
 import json
 import ssl
@@ -98,16 +97,9 @@ def _certificates() -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=False)
 
 
-@asynccontextmanager
-async def _client(timeouts: Timeouts) -> AsyncIterator[httpx.AsyncClient]:
+def _client(timeouts: Timeouts) -> httpx.AsyncClient:
     limits = httpx.Timeout(timeouts.idle, connect=timeouts.connect)
-    client = httpx.AsyncClient(timeout=limits, verify=_certificates(), trust_env=False, follow_redirects=False)
-    try:
-        yield client
-    finally:
-        # A second cancel would end an aclose() of our own half way and leave the socket open.
-        closing = asyncio.ensure_future(client.aclose())
-        await asyncio.shield(closing)
+    return httpx.AsyncClient(timeout=limits, verify=_certificates(), trust_env=False, follow_redirects=False)
 
 
 @asynccontextmanager

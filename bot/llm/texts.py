@@ -49,7 +49,7 @@ def read_arguments(text: str) -> tuple[Mapping[str, object], str | None]:
     if not text.strip():
         return {}, None
     try:
-        value = clean_json(json.loads(text, parse_constant=_refuse))
+        value = clean_json(json.loads(text))
     except (ValueError, RecursionError):
         return {}, clean(text)
     if value is None:

@@ -89,15 +89,15 @@ class BlockView:
         )
 
     def _row(self, section: JsonObject) -> Html:
-        """A line that opens with `Word: ` is shown as a row with a label."""
+        """A line that opens with `Word: ` is shown as a row with a label; one that is bold throughout warns."""
         label, colon, _ = words(section).partition(": ")
         elements = objects_at(section, "elements")
         first = text_at(elements[0], "text") if elements else ""
         if not colon or len(label) > LONGEST_LABEL or not first.startswith(f"{label}:"):
             return tag("p", inlines(section, self.reader))
-        warns = " warns" if flag_at(object_at(elements[0], "style"), "bold") else ""
+        warns = " warns" if all(flag_at(object_at(one, "style"), "bold") for one in elements) else ""
         opening = {**elements[0], "text": first.removeprefix(f"{label}:").lstrip()}
-        rest = join(inline(one, self.reader) for one in (opening, *elements[1:]))
+        rest = join(inline(one, self.reader) for one in (opening, *elements[1:]) if one.get("text") != "")
         return tag("p", tag("span", label, class_="label"), tag("span", rest), class_=f"row{warns}")
 
     def _plan(self, block: JsonObject) -> Html:

@@ -64,8 +64,10 @@ def _in_section(stored: str, reader: Reader) -> CardTitle | None:
 def _in_rich_text(block: JsonObject, reader: Reader) -> CardTitle | None:
     sections = objects_at(block, "elements")
     elements = objects_at(sections[0], "elements") if len(sections) == 1 else []
-    if len(elements) < 3 or text_at(elements[1], "text") != DOT or not flag_at(object_at(elements[0], "style"), "bold"):
+    opening = text_at(elements[1], "text") if len(elements) > 1 else ""
+    if not opening.startswith(DOT) or not flag_at(object_at(elements[0], "style"), "bold"):
         return None
-    words = "".join(text_at(element, "text") for element in elements[2:])
-    state = join(inline(element, reader) for element in elements[2:])
+    told = [{**elements[1], "text": opening.removeprefix(DOT)}, *elements[2:]]
+    words = "".join(text_at(element, "text") for element in told)
+    state = join(inline(element, reader) for element in told)
     return CardTitle(Html(inline({**elements[0], "style": {}}, reader)), state, tone_of(words))

@@ -16,6 +16,7 @@ from bot.playground.wire import ephemeral_json, message_json, session_json
 
 if TYPE_CHECKING:
     from bot.playground.local_slack import LocalSlack
+    from bot.playground.socket_mode import Envelope
 
 Control = Callable[[JsonObject], Awaitable[JsonObject]]
 LONGEST_WAIT_S = 60.0
@@ -85,14 +86,11 @@ class ControlApi:
         return {}
 
     async def _release(self, body: JsonObject) -> JsonObject:
-        self._slack.socket_mode.release(text_at(body, "envelope_id"))
+        self._slack.socket_mode.release(self._envelope(body).id)
         return {}
 
     async def _repeat(self, body: JsonObject) -> JsonObject:
-        envelope = self._slack.socket_mode.envelopes.get(text_at(body, "envelope_id"))
-        if envelope is None:
-            raise SlackError("repeat", "envelope_not_found")
-        return {"envelope_id": self._slack.repeat(envelope).id}
+        return {"envelope_id": self._slack.repeat(self._envelope(body)).id}
 
     async def _repeat_next(self, body: JsonObject) -> JsonObject:
         times = body.get("times", 1)
@@ -133,6 +131,12 @@ class ControlApi:
         except TimeoutError:
             pass
         return web.json_response({"changes": self._slack.changes.count})
+
+    def _envelope(self, body: JsonObject) -> "Envelope":
+        envelope = self._slack.socket_mode.envelopes.get(text_at(body, "envelope_id"))
+        if envelope is None:
+            raise SlackError("deliveries", "envelope_not_found")
+        return envelope
 
 
 def _texts(body: JsonObject, *keys: str) -> list[str]:

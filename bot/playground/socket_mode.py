@@ -130,7 +130,7 @@ class SocketMode:
             envelope.state = "held"
         else:
             envelope.released.set()
-        carrier = asyncio.create_task(self._carry(envelope))
+        carrier = asyncio.create_task(self._carry(envelope, heard=bool(self.sockets)))
         self._carriers.add(carrier)
         carrier.add_done_callback(self._carriers.discard)
         self._changes.notify()
@@ -163,10 +163,13 @@ class SocketMode:
         for socket in tuple(self.sockets):
             await socket.close()
 
-    async def _carry(self, envelope: Envelope) -> None:
-        await envelope.released.wait()
+    async def _carry(self, envelope: Envelope, *, heard: bool) -> None:
+        """`heard`: a socket was open when it was offered. Where none was, the first attempt is spent already."""
+        if envelope.state == "held":
+            await envelope.released.wait()
+            heard = True
         delays = self._retry_delays if envelope.kind == "events_api" else ()
-        if self.sockets and await self._attempt(envelope, 0):
+        if heard and self.sockets and await self._attempt(envelope, 0):
             return
         for number, delay in enumerate(delays, 1):
             if await envelope.acked(delay):

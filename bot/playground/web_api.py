@@ -28,6 +28,11 @@ class Answer:
     retry_after: float | None = None
     dropped: bool = False
 
+    @property
+    def error(self) -> str:
+        """Slack's word for what was wrong; empty where the call went well."""
+        return str(self.body.get("error", ""))
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -42,7 +47,7 @@ class Call:
     @property
     def error(self) -> str:
         """Slack's word for what was wrong; empty where the call went well."""
-        return str(self.answer.body.get("error", ""))
+        return self.answer.error
 
     def to_json(self) -> JsonObject:
         """The entry, for the tests."""

@@ -22,6 +22,7 @@ class Result(StrEnum):
     ALREADY_ENDED = "already_ended"
     JUST_FINISHED = "just_finished"
     NOTHING = "nothing"
+    NEWER_REQUEST = "newer_request"
 
 
 WORDS: Mapping[Result, str | None] = MappingProxyType({
@@ -40,4 +41,5 @@ WORDS: Mapping[Result, str | None] = MappingProxyType({
     Result.ALREADY_ENDED: "That run already ended.",
     Result.JUST_FINISHED: "It had just finished; the answer is below.",
     Result.NOTHING: "There is nothing to stop here: no analysis runs in this thread.",
+    Result.NEWER_REQUEST: "What runs here was asked for after that stop. Send it again, or press Stop on the card.",
 })

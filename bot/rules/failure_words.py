@@ -27,14 +27,14 @@ FAILURE_WORDS: Mapping[FailureClass, str] = MappingProxyType({
     ),
     FailureClass.MODEL_RATE_LIMITED: (
         "The model service asks us to slow down[ ({status})]. Ask again in a few minutes. "
-        f"If it goes on, {_OPERATOR.lower()} raise the limits of the key in {{setting}}."
+        "If it goes on, whoever runs Steersman: raise the limits of the key in {setting}."
     ),
     FailureClass.MODEL_OVERLOADED: (
         "The model service is overloaded or down[ ({status})]. Ask again in a few minutes."
     ),
     FailureClass.MODEL_UNREACHABLE: (
         "The model service could not be reached. Ask again in a few minutes. "
-        f"If it goes on, {_OPERATOR.lower()} check the network and the model's address."
+        "If it goes on, whoever runs Steersman: check the network and the model's address."
     ),
     FailureClass.MODEL_STREAM: "The model's message broke off before its end. Ask again.",
     FailureClass.MODEL_UNKNOWN: f"The model service failed in a way we do not know[ ({{status}})]. Ask again. {_LOG}",

@@ -24,6 +24,11 @@ def ts_order(ts: str) -> Decimal:
     return Decimal(ts) if is_ts(ts) else _BEFORE_ALL
 
 
+def message_key(team_id: str, channel_id: str, ts: str) -> str:
+    """The key under which a message is seen, whichever of its copies comes first, and whether or not it is gone."""
+    return f"m:{team_id}:{channel_id}:{ts}"
+
+
 @dataclass(frozen=True, slots=True)
 class OurIds:
     """How Slack names us: auth.test and the app's settings say it."""

@@ -115,13 +115,15 @@ def _own_end(end: Finished | Empty | Failed | TimedOut | Abandoned) -> Outcome:
 
 def as_markdown() -> dict[str, str]:
     """Ends and what is pending, as a table made by asking `decide` itself."""
-    ends: Mapping[str, End] = {
+    cuts: dict[str, End] = {f"cut by {kind}": Cut(_example(kind)) for kind in CUT_REASONS}
+    ends: dict[str, End] = {
         "a final text": Finished(1),
         "no text, no calls": Empty(),
         "an error": Failed(FailureClass.INTERNAL),
         "out of time": TimedOut(),
         "lost too often": Abandoned(),
-    } | {f"cut by {kind}": Cut(_example(kind)) for kind in CUT_REASONS}
+        **cuts,
+    }
     rows = [(name, *(_cell(end, kind) for kind in (None, *INTERRUPT_ORDER))) for name, end in ends.items()]
     header = ("how it ended", "nothing pending", *(f"{kind} pending" for kind in INTERRUPT_ORDER))
     return {"turn_ends": table(header, rows)}

@@ -1,6 +1,7 @@
 """What was said in a thread before the bot was asked; read once, at most 200 messages and 32 KB, the newest kept."""
 
-from collections.abc import Mapping, Set as AbstractSet
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from bot.card.slack_calls import SlackCalls

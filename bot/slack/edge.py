@@ -21,7 +21,11 @@ class Edge:
     """Takes in what Slack tells us; each method is one transaction, committed when it returns."""
 
     def __init__(
-        self, database: Database, calls: SlackCalls, people: People, desks: tuple[Inbox, Changes, Presses],
+        self,
+        database: Database,
+        calls: SlackCalls,
+        people: People,
+        desks: tuple[Inbox, Changes, Presses],
         now: Callable[[], float],
     ) -> None:
         self._database, self._calls, self._people, self._now = database, calls, people, now

@@ -21,6 +21,7 @@ from bot.rules.inbound_message import (
     OwnEcho,
     Press,
     is_ts,
+    message_key,
 )
 from bot.rules.terms import PersonClass
 from bot.slack.wording import Json, as_object, as_objects, as_text, file_names, mentions, words_of
@@ -113,7 +114,7 @@ def _read_message(delivery: _Delivery) -> Inbound:
         text=words_of(_without_call(event, delivery.our), delivery.names, with_attachments=author.is_app),
         raw_text=as_text(event.get("text")),
         mentions_bot=mentions(event, delivery.our.bot_user_id),
-        dedupe_key=f"m:{delivery.team_id}:{channel}:{ts}",
+        dedupe_key=message_key(delivery.team_id, channel, ts),
         client_msg_id=_id(event.get("client_msg_id")),
         files=file_names(event),
         is_ext_shared=delivery.is_ext_shared,

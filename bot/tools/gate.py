@@ -5,13 +5,14 @@ refused if anything is pending; then the brake is looked at once more; only then
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bot.errors import ToolArgumentsError, ToolBlockedError, ToolError, ToolTimeoutError
 from bot.interrupts.brake import Brake
 from bot.interrupts.races import Done, unless, unless_pulled
 from bot.rules.messages import JsonObject, ToolCall, ToolSchema
+from bot.rules.redaction import Scrubber
 from bot.rules.terms import CallOutcome, Grade
 from bot.tools.tool import CallLabel, Tool, ToolAnswer, ToolContext
 from storage import audit
@@ -52,8 +53,8 @@ class RunCalls:
 class ToolGate:
     """The tools that a run may call, behind one gate."""
 
-    def __init__(self, tools: Mapping[str, Tool], database: Database, scrub: Callable[[str], str]) -> None:
-        self._tools, self._database, self._scrub = tools, database, scrub
+    def __init__(self, tools: Mapping[str, Tool], database: Database, scrubber: Scrubber) -> None:
+        self._tools, self._database, self._scrubber = tools, database, scrubber
 
     def schemas(self) -> tuple[ToolSchema, ...]:
         """The tools as the model sees them, in a stable order so that a provider's cache holds."""
@@ -68,8 +69,8 @@ class ToolGate:
             call_id=call.id,
             tool=call.name,
             grade=tool.schema.grade if tool else Grade.WRITE,
-            title=self._scrub(label.title),
-            target=self._scrub(label.target),
+            title=self._scrubber.text(label.title),
+            target=self._scrubber.text(label.target),
             arguments=self._scrubbed(call.arguments),
         )
 
@@ -127,23 +128,22 @@ class ToolGate:
             return self._answered(request_id, ToolAnswer(str(error), CallOutcome.FAILED), 0)
         return None
 
-    def _answered(
-        self, request_id: str, answer: ToolAnswer, elapsed_ms: int, *, interrupted: bool = False
-    ) -> Answered:
+    def _answered(self, request_id: str, answer: ToolAnswer, elapsed_ms: int, *, interrupted: bool = False) -> Answered:
         end = CallEnd(
             request_id=request_id,
             outcome=answer.outcome,
             elapsed_ms=elapsed_ms,
-            url=self._scrub(answer.url) if answer.url else None,
+            url=self._scrubber.url(answer.url) if answer.url else None,
             method=answer.method,
             status=answer.status,
             blocked_by=answer.blocked_by,
             interrupted=interrupted,
         )
-        return Answered(self._scrub(answer.text), answer.outcome, end)
+        return Answered(self._scrubber.text(answer.text), answer.outcome, end)
 
     def _scrubbed(self, arguments: JsonObject) -> JsonObject:
-        return {key: self._scrub(value) if isinstance(value, str) else value for key, value in arguments.items()}
+        scrubbed = self._scrubber.value(arguments)
+        return scrubbed if isinstance(scrubbed, Mapping) else {}
 
 
 async def _ended(shared: RunCalls) -> None:

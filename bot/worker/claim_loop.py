@@ -10,7 +10,6 @@ from storage.engine import Database
 from storage.queue import Claimed, Unclaimed
 from storage.settlement import Means, Settled
 
-
 LOCKED_S = 0.02
 """Seconds until a ready thread that was locked is tried again: a second copy of its message holds it that long."""
 
@@ -19,7 +18,13 @@ class ClaimLoop:
     """The claims of one worker; `poll_s` is how long it waits without a hint before it looks by itself."""
 
     def __init__(
-        self, database: Database, means: Means, work: Callable[[Claimed], Awaitable[None]], *, at_once: int, poll_s: float
+        self,
+        database: Database,
+        means: Means,
+        work: Callable[[Claimed], Awaitable[None]],
+        *,
+        at_once: int,
+        poll_s: float,
     ) -> None:
         self._database, self._means, self._work = database, means, work
         self._room = asyncio.Semaphore(at_once)

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from bot.errors import DatabaseUnavailableError
+from bot.errors import DatabaseBusyError, DatabaseUnavailableError
 from bot.telemetry import log
 from storage import queue, settlement
 from storage.engine import Database
@@ -43,8 +43,9 @@ class Reaper:
                     await asyncio.sleep(self._limits.lease_s)
                 await self.look()
                 away = False
-            except DatabaseUnavailableError:
-                away = True
+            except DatabaseUnavailableError as error:
+                # A lock that was held for a moment makes no heartbeat old.
+                away = not isinstance(error, DatabaseBusyError)
             await asyncio.sleep(self._limits.look_every_s)
 
     async def look(self) -> None:

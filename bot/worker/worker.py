@@ -22,9 +22,7 @@ class Worker:
         self, database: Database, claims: ClaimLoop, heartbeat: Heartbeat, reaper: Reaper, live: LiveRuns
     ) -> None:
         self._database, self._claims, self._heartbeat, self._reaper = database, claims, heartbeat, reaper
-        self._listener = Listener(
-            database.dsn, {notify.READY: lambda _: claims.hear(), notify.INTERRUPT: live.hear}
-        )
+        self._listener = Listener(database.dsn, {notify.READY: lambda _: claims.hear(), notify.INTERRUPT: live.hear})
 
     async def run(self, mint_id: Callable[[], str]) -> None:
         """Work until cancelled; a worker that was declared dead begins anew under another id."""

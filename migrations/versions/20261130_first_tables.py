@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import postgresql
 
-revision = "2909aad0450a"
+revision = "f57607b7fdf2"
 down_revision = None
 branch_labels = None
 depends_on = None
@@ -286,6 +286,7 @@ def upgrade() -> None:
     op.create_table(
         "usage",
         sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
+        sa.Column("call_key", sa.Text(), nullable=False),
         sa.Column("run_id", sa.Text(), nullable=False),
         sa.Column("provider", sa.Text(), nullable=False),
         sa.Column("model", sa.Text(), nullable=False),
@@ -298,6 +299,7 @@ def upgrade() -> None:
         ),
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name=op.f("fk_usage_run_id")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_usage")),
+        sa.UniqueConstraint("call_key", name=op.f("uq_usage_call_key")),
     )
     op.create_index("ix_usage_run_id", "usage", ["run_id"], unique=False)
     op.create_table(

@@ -170,6 +170,16 @@ def test_the_calls_without_a_result_are_open_in_the_models_order() -> None:
     assert [call.id for call in open_calls(thread.events)] == [first, third]
 
 
+def test_of_two_results_for_a_call_the_batch_holds_the_first() -> None:
+    thread = Thread().user("why?")
+    (call_id,) = thread.calls("get_logs")
+
+    batch = last_batch(thread.result(call_id, "first").result(call_id, "second").events)
+
+    assert batch is not None
+    assert [result.text for result in batch.results] == ["first"]
+
+
 def test_no_call_is_open_where_the_last_message_called_nothing_or_was_rolled_back() -> None:
     said, back = Thread().user("why?"), Thread().user("why?")
     said.calls("get_logs")

@@ -74,6 +74,24 @@ def test_a_result_that_came_late_or_early_is_moved_next_to_its_call(shorthand: s
     assert [fix.kind for fix in mended.fixes] == [FixKind.MOVED]
 
 
+def test_a_result_after_its_call_beats_one_that_stands_before_it() -> None:
+    stray, own = ToolResult(A, "f", "of another time"), ToolResult(A, "f", "its own")
+
+    mended = mend([UserMessage("hi"), stray, AssistantMessage("", (ToolCall(A, "f", {}),)), own])
+
+    assert mended.messages[2:] == (own,)
+    assert [fix.kind for fix in mended.fixes] == [FixKind.DUPLICATE]
+
+
+def test_an_id_that_is_minted_is_none_that_a_later_call_has() -> None:
+    minted = mend(neutral("U A[call_1] T[call_1]")).messages[1].calls[0].id
+
+    mended = mend(neutral(f"U A[call_1] T[call_1] A[{minted}] T[{minted}]"))
+
+    assert mended.messages[3].calls[0].id == minted
+    assert mended.messages[1].calls[0].id != minted
+
+
 def test_an_id_that_is_used_again_is_minted_anew_and_each_call_keeps_its_own_result() -> None:
     once = [*neutral("U A[a]"), ToolResult(A, "f", "first"), AssistantMessage("", (ToolCall(A, "f", {}),))]
 

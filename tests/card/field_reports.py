@@ -30,7 +30,9 @@ class Report:
 
     def targets(self) -> list[str]:
         """The addresses that the model asked for, in order."""
-        calls = [call for each in self.given if isinstance(said := each.get("llm"), dict) for call in said.get("calls", [])]
+        calls = [
+            call for each in self.given if isinstance(said := each.get("llm"), dict) for call in said.get("calls", [])
+        ]
         return [str(call["args"]["url"]) for call in calls if "url" in call["args"]]
 
 

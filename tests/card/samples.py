@@ -47,8 +47,9 @@ def ended(reason: SettleReason, **more: object) -> CardFacts:
 
 
 SAMPLES: dict[CardState, CardFacts] = {
-    CardState.QUEUED: replace(RUNNING, run_state=RunState.QUEUED, steps=(), round=0, open_calls=0, queue_position=3,
-                              waiting_messages=0),  # fmt: skip
+    CardState.QUEUED: replace(
+        RUNNING, run_state=RunState.QUEUED, steps=(), round=0, open_calls=0, queue_position=3, waiting_messages=0
+    ),
     CardState.RUNNING: RUNNING,
     CardState.STEER_RECEIVED: replace(
         RUNNING, pending=((InterruptKind.STEER, "U0BEN"),), steps=(METRICS, READING, LOGS), open_calls=2

@@ -55,6 +55,7 @@ def test_a_short_answer_is_one_post_with_its_words_as_they_are():
     assert parts(answer) == (answer,)
 
 
+@settings(deadline=None)
 @given(st.text(), limits)
 def test_no_text_can_ring_or_pretend(text, limit):
     for part in parts(text, limit):
@@ -227,6 +228,7 @@ def test_the_plain_form_has_no_markdown_and_says_where_links_lead():
     )
 
 
+@settings(deadline=None)
 @given(st.text(), st.integers(1, 80))
 def test_the_plain_form_is_escaped_and_keeps_its_limit(text, limit):
     assume(not is_blank(text))
@@ -246,9 +248,8 @@ def test_a_model_that_rings_everybody_rings_nobody():
 
 
 def test_each_part_of_a_long_reported_answer_is_valid_by_itself():
-    answer = report("PB-021").model_texts()[-1].replace(
-        "(200 lines, one holds **not bold** and | a | b |)", "\n".join(f"{n} **not bold** and | a | b |" for n in range(200))
-    )  # fmt: skip
+    log = "\n".join(f"{n} **not bold** and | a | b |" for n in range(200))
+    answer = report("PB-021").model_texts()[-1].replace("(200 lines, one holds **not bold** and | a | b |)", log)
 
     sent = parts(answer, 2_000)
 

@@ -58,7 +58,9 @@ def assert_slack_takes(painted: Painted) -> None:
     ids = [each["block_id"] for each in painted.blocks]
     assert len(ids) == len(set(ids)) <= 50
     assert {each["type"] for each in painted.blocks} != {"rich_text"}
-    shown = [text for each in inside(painted.blocks) for key in ("text", "title") if isinstance(text := each.get(key), str)]
+    shown = [
+        text for each in inside(painted.blocks) for key in ("text", "title") if isinstance(text := each.get(key), str)
+    ]
     assert all(shown)
     assert sum(map(units, shown)) <= 12_000
     assert weight(painted.blocks) + len(painted.text.encode()) <= MOST_TEXT
@@ -74,7 +76,7 @@ def test_slack_takes_the_card_of_every_state(state, plan_supported):
     assert_slack_takes(painted)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(samples.facts)
 def test_slack_takes_a_card_of_any_facts_at_all(facts):
     for plan_supported in (True, False):
@@ -83,7 +85,7 @@ def test_slack_takes_a_card_of_any_facts_at_all(facts):
         assert_slack_takes(painted)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(samples.facts)
 def test_equal_facts_give_equal_json(facts):
     first, second = paint(facts), paint(replace(facts))
@@ -91,7 +93,7 @@ def test_equal_facts_give_equal_json(facts):
     assert json.dumps([first.text, first.blocks]) == json.dumps([second.text, second.blocks])
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(samples.facts)
 def test_no_text_of_others_stands_where_slack_reads_markup(facts):
     loud = replace(facts, title="<!channel> *T*", requested_by="<!here>", acted_by="<https://evil.test|ana>")

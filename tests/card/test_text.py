@@ -3,7 +3,7 @@
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.card.text import (
@@ -44,6 +44,7 @@ def test_the_three_characters_of_markup_are_escaped_and_the_ampersand_first():
     assert escape("&amp;") == "&amp;amp;"
 
 
+@settings(deadline=None)
 @given(st.text("&<>amplgt; x"))
 def test_escaping_twice_where_entities_may_stand_already_is_escaping_once(text):
     once = escape_once(text)
@@ -52,6 +53,7 @@ def test_escaping_twice_where_entities_may_stand_already_is_escaping_once(text):
     assert not {"<", ">"} & set(once)
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_unescaping_takes_one_layer_off(text):
     assert unescape(escape(text)) == text
@@ -61,6 +63,7 @@ def test_what_a_person_typed_as_an_entity_is_decoded_once():
     assert unescape("&amp;lt;") == "&lt;"
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_a_text_is_at_least_as_long_in_slack_as_it_has_characters(text):
     assert units(text) == sum(2 if ord(char) > 0xFFFF else 1 for char in text)
@@ -84,11 +87,13 @@ def test_a_character_that_never_ends_is_cut_all_the_same():
     assert max(map(len, clusters("e" + "\u0301" * 1_000))) < 100
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_no_character_is_lost_between_the_clusters(text):
     assert "".join(clusters(text)) == text
 
 
+@settings(deadline=None)
 @given(pieces_of_text, st.integers(0, 60))
 def test_a_cut_falls_between_whole_characters_and_keeps_the_limit(characters, limit):
     text = "".join(characters)
@@ -121,6 +126,7 @@ def test_an_emoji_placed_on_the_limit_is_kept_whole_or_left_out(character, offse
     assert shown == "a" * 40 + ("" if offset < 0 else character) + ("b" if offset > 0 else "") + ELLIPSIS
 
 
+@settings(deadline=None)
 @given(pieces_of_text, st.integers(1, 60))
 def test_a_cut_before_escaping_never_falls_inside_an_entity(characters, limit):
     shown = escape(clip("".join(characters), limit, escaped_units))
@@ -129,6 +135,7 @@ def test_a_cut_before_escaping_never_falls_inside_an_entity(characters, limit):
     assert "&" not in shown.replace("&amp;", "").replace("&lt;", "").replace("&gt;", "")
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_a_clean_line_has_nothing_that_hides_or_turns_or_breaks(text):
     line = clean(text)
@@ -139,6 +146,7 @@ def test_a_clean_line_has_nothing_that_hides_or_turns_or_breaks(text):
     line.encode("utf-8")
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_cleaning_twice_is_cleaning_once(text):
     assert clean(clean(text)) == clean(text)
@@ -180,6 +188,7 @@ def test_blank_is_what_a_reader_sees_nothing_of(text, is_nothing):
     assert is_blank(text) is is_nothing
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_sound_text_can_be_sent_and_keeps_its_lines(text):
     lines = sound(text)
@@ -218,6 +227,7 @@ def test_a_target_is_shown_without_secrets_and_with_its_real_host(target, shown)
     assert shown_url(target) == shown
 
 
+@settings(deadline=None)
 @given(st.text(max_size=30), st.text("abc?#@/:", max_size=30))
 def test_no_query_no_fragment_and_no_credentials_of_a_url_are_shown(path, rest):
     shown = shown_url(f"https://u:secret@host.test/{path}?{rest}")
@@ -236,7 +246,8 @@ def test_a_length_of_time_has_two_units_at_most(seconds, words):
 
 
 @pytest.mark.parametrize(
-    ("milliseconds", "words"), [(-1, "0 ms"), (812, "812 ms"), (1_249, "1.2 s"), (12_900, "12 s"), (61_000, "1 min 1 s")]
+    ("milliseconds", "words"),
+    [(-1, "0 ms"), (812, "812 ms"), (1_249, "1.2 s"), (12_900, "12 s"), (61_000, "1 min 1 s")],
 )
 def test_a_call_is_timed_as_exactly_as_anybody_reads_it(milliseconds, words):
     assert took(milliseconds) == words

@@ -51,13 +51,18 @@ def mocks(path: str, text: str) -> list[str]:
 
 
 def private_reads(path: str, text: str) -> list[str]:
-    """Reads of another object's private parts."""
+    """Reads of private parts that the file itself does not define."""
+    nodes = list(ast.walk(ast.parse(text)))
+    own = {name for node in nodes for name in _defined(node)}
     return [
         f"{path}:{node.lineno} reads the private {node.attr}"
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Attribute) and re.match(r"_(?!_)", node.attr) and not _is_own(node.value)
+        for node in nodes
+        if isinstance(node, ast.Attribute) and re.match(r"_(?!_)", node.attr) and node.attr not in own
     ]
 
 
-def _is_own(node: ast.expr) -> bool:
-    return isinstance(node, ast.Name) and node.id in {"self", "cls"}
+def _defined(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        yield node.name
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        yield node.attr

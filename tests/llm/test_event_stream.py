@@ -4,6 +4,7 @@ Both dialects share it; the calls here go through the OpenAI one.
 """
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator
 
@@ -132,6 +133,33 @@ async def test_many_double_cancels_use_up_no_connection(service: Service) -> Non
     service.answer = plays(HI + END)
     assert isinstance(await ask(provider), ModelReply)
     assert len(service.asked) == 26
+
+
+@pytest.mark.parametrize("reading", [True, False], ids=["while reading", "while holding"])
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+@pytest.mark.parametrize("gap", [0, 1, 2])
+async def test_cancels_at_any_moment_leave_no_connection_open(
+    service: Service, reading: bool, count: int, gap: int
+) -> None:
+    endless, inside = Endless(), asyncio.Event()
+    service.answer = endless
+
+    async def hold() -> None:
+        async with chat(service).stream(REQUEST) as stream:
+            inside.set()
+            await (stream.reply() if reading else asyncio.Event().wait())
+
+    for first in range(4):
+        inside.clear()
+        call = asyncio.create_task(hold())
+        await inside.wait()
+        for nth in range(count):
+            cancel_after(first + nth * gap, call)
+        await asyncio.wait([call])
+
+        async with asyncio.timeout(1):
+            await service.all_gone.wait()
+        assert call.cancelled()
 
 
 async def test_a_cancel_before_the_answer_has_begun_closes_the_connection_too(service: Service) -> None:
@@ -272,6 +300,7 @@ async def test_an_error_that_comes_as_json_with_status_200_is_still_that_error(s
 async def test_a_compressed_stream_is_refused_because_its_size_cannot_be_limited(service: Service) -> None:
     async def answer(answering: Answering) -> None:
         await answering.head(headers={**SSE, "Content-Encoding": "gzip"})
+        await answering.send(gzip.compress((HI + END).encode()))
 
     service.answer = answer
 
@@ -279,6 +308,15 @@ async def test_a_compressed_stream_is_refused_because_its_size_cannot_be_limited
 
     assert isinstance(error, ModelStreamError)
     assert service.asked[0].headers["accept-encoding"] == "identity"
+
+
+async def test_events_without_words_are_passed_over(service: Service) -> None:
+    service.answer = plays(f"id: 1\n\ndata:\n\n{HI}event: ping\n\n{END}")
+
+    reply = await ask(chat(service))
+
+    assert isinstance(reply, ModelReply)
+    assert reply.message.text == "hi"
 
 
 async def test_a_byte_order_mark_does_not_swallow_the_first_event(service: Service) -> None:

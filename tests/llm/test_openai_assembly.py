@@ -88,6 +88,22 @@ def test_two_different_calls_of_one_tool_under_one_id_are_two_calls() -> None:
     assert made == [("f", {"q": "a"}), ("f", {"q": "b"})]
 
 
+def test_a_call_without_arguments_is_not_taken_over_by_the_next_one_at_its_index() -> None:
+    made = calls(piece("", index=0, id="x", name="f"), piece('{"q": "b"}', index=0, id="y", name="g"))
+
+    assert made == [("f", {}), ("g", {"q": "b"})]
+
+
+def test_a_whole_call_is_said_again_under_its_first_id_though_the_id_had_changed_between() -> None:
+    made = calls(
+        piece('{"q"', index=0, id="x1", name="f"),
+        piece(': "a"}', index=0, id="x2"),
+        piece('{"q": "a"}', index=0, id="x1", name="f"),
+    )
+
+    assert made == [("f", {"q": "a"})]
+
+
 def test_a_whole_call_that_is_said_again_is_one_call_however_it_is_spaced() -> None:
     made = calls(piece('{"q": "a"}', index=0, id="x", name="f"), piece('{"q":"a"}', index=0, id="x", name="f"))
 
@@ -171,6 +187,16 @@ def test_the_signature_of_a_call_is_kept_under_our_id() -> None:
 
     ours = reply.message.calls[0].id
     assert reply.message.provider_blocks == ({"extra_content": {ours: signature}},)
+
+
+def test_the_signature_of_a_call_is_kept_when_later_pieces_come_without_it() -> None:
+    signature = {"google": {"thought_signature": "SIG=="}}
+
+    reply = assembled(
+        delta(piece('{"q"', index=0, name="f", extra_content=signature)), delta(piece(":1}", index=0)), FINISH
+    )
+
+    assert list(reply.message.provider_blocks[0]["extra_content"].values()) == [signature]
 
 
 def test_nothing_after_done_is_read() -> None:

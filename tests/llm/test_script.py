@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.llm.script import (
@@ -225,6 +225,7 @@ def test_at_the_limit_only_the_last_call_is_cut() -> None:
     assert played[-1] == Finish(at_limit=True)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(), st.integers() | st.text()))
 def test_half_of_the_arguments_is_never_json(arguments: dict[str, object]) -> None:
     whole = wire_arguments(Send(Call("f", arguments)))
@@ -262,6 +263,7 @@ ROUNDS = st.builds(
 SCRIPTS = st.builds(Script, st.tuples(st.builds(Play, st.text(max_size=2), st.tuples(ROUNDS, ROUNDS))))
 
 
+@settings(deadline=None)
 @given(SCRIPTS, st.lists(LINES, max_size=12), st.dictionaries(st.text(max_size=3), st.text(max_size=9)))
 def test_any_script_plays_to_any_conversation_and_is_the_same_again(
     script: Script, conversation: list[Line], variables: dict[str, str]
@@ -274,6 +276,7 @@ def test_any_script_plays_to_any_conversation_and_is_the_same_again(
     assert isinstance(played[-1], Break | Finish)
 
 
+@settings(deadline=None)
 @given(st.text(min_size=1), st.integers(1, 50))
 def test_the_pieces_make_up_the_whole_text_and_none_is_empty(text: str, chunks: int) -> None:
     pieces = [beat.piece for beat in one_round(say=text.replace("{", ""), chunks=chunks) if isinstance(beat, Send)]

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.errors import SettingsError
@@ -130,6 +130,7 @@ JSON = st.recursive(
 KEYS = st.sampled_from(["say", "calls", "chunks", "chunk_ms", "first_ms", "fault", "gate"])
 
 
+@settings(deadline=None)
 @given(st.dictionaries(KEYS, JSON.filter(lambda value: value is not None), max_size=3))
 def test_any_table_is_read_or_refused_with_its_place(table: dict[str, object]) -> None:
     text = ROUND + "\n".join(f"{key} = {toml(value)}" for key, value in table.items())

@@ -179,16 +179,20 @@ async def test_the_reply_waits_at_its_gate_until_that_is_opened(at: str) -> None
     assert reply.message.text == "abc"
 
 
-async def test_every_message_that_comes_to_a_gate_is_counted() -> None:
+async def test_waiting_for_two_messages_at_a_gate_is_not_over_after_one() -> None:
     provider = provider_of(Round(say="abc", gate=Gate("g", "before_end")))
-    asking = [asyncio.create_task(ask(provider)) for _ in range(3)]
+    asking = [asyncio.create_task(ask(provider))]
     async with asyncio.timeout(LIMIT_SECONDS):
-        await provider.gates.reached("g", times=3)
+        await provider.gates.reached("g")
 
-    provider.gates.open("g")
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(provider.gates.reached("g", times=2), 0.02)
+        asking.append(asyncio.create_task(ask(provider)))
+        await provider.gates.reached("g", times=2)
+        provider.gates.open("g")
+
     replies = await asyncio.gather(*asking)
-
-    assert [reply.message.text for reply in replies] == ["abc"] * 3
+    assert [reply.message.text for reply in replies] == ["abc"] * 2
 
 
 async def test_a_hang_ends_only_when_it_is_cancelled() -> None:

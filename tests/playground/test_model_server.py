@@ -337,6 +337,21 @@ async def test_before_the_first_chunk_not_even_a_header_is_sent(client: httpx.As
     assert events[-1].event == "message_stop"
 
 
+async def test_waiting_for_two_messages_at_a_gate_is_not_over_after_one(client: httpx.AsyncClient) -> None:
+    async with server_of(Round(say="abc", gate=Gate("g", "before_end"))) as server:
+        asking = [asyncio.create_task(ask(client, server, "openai"))]
+        await server.gate_reached("g")
+
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(server.gate_reached("g", times=2), 0.02)
+        asking.append(asyncio.create_task(ask(client, server, "anthropic")))
+        await server.gate_reached("g", times=2)
+        server.open_gate("g")
+
+        ended = await asyncio.gather(*asking)
+    assert [events[-1].data[:6] for events in ended] == ["[DONE]", '{"type']
+
+
 async def test_another_process_can_wait_at_gates_open_them_and_read_the_log(client: httpx.AsyncClient) -> None:
     async with server_of(Round(say="abc", gate=Gate("g", "before_end"))) as server:
         control = server.url + "/_control"

@@ -5,7 +5,7 @@ of call a.
 """
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.playground.anthropic_judge import judge_anthropic
@@ -221,6 +221,7 @@ JSON = st.recursive(
 BODY_FIELDS = st.sampled_from(["messages", "tools", "system", "max_tokens", "thinking"])
 
 
+@settings(deadline=None)
 @given(st.dictionaries(BODY_FIELDS, JSON | st.lists(JSON, min_size=1, max_size=4)))
 def test_a_judge_has_an_answer_to_any_body(body: Json) -> None:
     answers = (judge_openai(body), judge_anthropic({"max_tokens": 1, **body}))
@@ -231,6 +232,7 @@ def test_a_judge_has_an_answer_to_any_body(body: Json) -> None:
 MOVES = st.lists(st.sampled_from(["U", "A", "A:a", "A:b", "A:a,b", "T:a", "T:b"]), min_size=1, max_size=6)
 
 
+@settings(deadline=None)
 @given(MOVES)
 def test_openai_takes_exactly_the_histories_in_which_every_call_is_answered_at_once(moves: list[str]) -> None:
     refusal = judge_openai(openai(*moves))

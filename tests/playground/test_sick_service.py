@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.playground.sick_service import SickService, Visit
@@ -212,6 +212,7 @@ async def test_the_facts_beside_the_demo_are_those_that_the_service_shows(
     assert told["last deploy"] == f"{newest['id']}, {newest['minutes_ago']} min ago: {newest['change']}"
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 300))
 def test_whatever_the_seed_and_the_pool_the_figures_fit_together(seed: int, pool: int) -> None:
     state = Sickness(NOON, seed, pool)

@@ -120,7 +120,9 @@ class Stage:
             targets = await stack.enter_async_context(Targets.running())
             known = {"TARGET": targets.url, **(variables or {})}
             model = await stack.enter_async_context(
-                ModelServer.running(parse_script('[[plays]]\n[[plays.rounds]]\nsay = "Hello."', "stage"), KEY, variables=known)
+                ModelServer.running(
+                    parse_script('[[plays]]\n[[plays.rounds]]\nsay = "Hello."', "stage"), KEY, variables=known
+                )
             )
             reader = await asyncpg.connect(url)
             stack.push_async_callback(reader.close)
@@ -203,6 +205,7 @@ class Thread:
 
     async def clicks(self, label: str, by: str = ANA, number: int = -1):
         """Press a button of a card, by its label; waits until the card offers it."""
+
         def button():
             cards = self.cards()
             offered = buttons_of(cards[number]) if cards else {}
@@ -221,6 +224,7 @@ class Thread:
 
     async def card(self, state: str, number: int = -1):
         """Wait until a card shows a state, and return it."""
+
         def shows():
             cards = self.cards()
             return cards[number] if cards and state_of(cards[number]) == state else None
@@ -229,11 +233,15 @@ class Thread:
 
     async def settled(self, count: int = 1) -> list[Settled]:
         """Wait until so many runs of the thread are settled; they come in the order of the runs."""
+
         async def look():
             rows = await self.stage.reader.fetch(
                 "select s.run_id, s.reason, s.final_event_id, s.error, s.decided_by from settlements s"
                 " join threads t on t.id = s.thread_id join runs r on r.id = s.run_id"
-                " where t.channel_id = $1 and t.thread_ts = $2 order by r.seq", self.channel, self.ts)
+                " where t.channel_id = $1 and t.thread_ts = $2 order by r.seq",
+                self.channel,
+                self.ts,
+            )
             return [Settled(**row) for row in rows] if len(rows) >= count else None
 
         return await self.stage.until(look)
@@ -242,13 +250,19 @@ class Thread:
         """The runs of the thread, oldest first."""
         return await self.stage.reader.fetch(
             "select r.* from runs r join threads t on t.id = r.thread_id"
-            " where t.channel_id = $1 and t.thread_ts = $2 order by r.seq", self.channel, self.ts)
+            " where t.channel_id = $1 and t.thread_ts = $2 order by r.seq",
+            self.channel,
+            self.ts,
+        )
 
     async def events(self):
         """The stored history."""
         return await self.stage.reader.fetch(
             "select e.*, e.body::text as text from events e join threads t on t.id = e.thread_id"
-            " where t.channel_id = $1 and t.thread_ts = $2 order by e.seq", self.channel, self.ts)
+            " where t.channel_id = $1 and t.thread_ts = $2 order by e.seq",
+            self.channel,
+            self.ts,
+        )
 
     def _messages(self):
         return self.stage.slack.thread(self.channel, self.ts)

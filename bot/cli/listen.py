@@ -1,0 +1,19 @@
+"""`steersman listen`: the Slack edge alone."""
+
+from bot.app import running
+from bot.cli.running import run, settings_of_environment
+
+
+def listen() -> None:
+    """Run the Slack edge alone: it takes messages in and asks no model.
+
+    Many may share one database.
+    """
+    run(_listen)
+
+
+async def _listen() -> None:
+    settings = settings_of_environment()
+    slack = settings.slack()
+    async with running(settings) as app:
+        await app.listen(slack.app_token)
