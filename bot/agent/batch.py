@@ -9,11 +9,13 @@ from dataclasses import dataclass
 
 from bot.agent.run_writer import RunWriter
 from bot.interrupts.brake import Brake
+from bot.interrupts.races import together
+from bot.interrupts.retries import HOLDS_BACK
 from bot.rules.closing_words import closing
 from bot.rules.messages import ToolCall
 from bot.rules.terms import InterruptKind
 from bot.rules.tool_call_ledger import ToolCallLedger
-from bot.tools.gate import AT_A_TIME, NotStarted, RunCalls, ToolGate
+from bot.tools.gate import AT_A_TIME, BatchCalls, NotStarted, ToolGate
 from storage.audit import PlannedCall
 from storage.history import Appended
 from storage.threads import Claim
@@ -39,31 +41,48 @@ class BatchRunner:
     async def run(self, batch: Batch) -> None:
         """Run a batch until the balance is zero or a hard brake ends it."""
         self.ledger.record_calls(call.id for call in batch.calls)
-        shared = RunCalls(self._claim, self._brake, self._places, asyncio.Event())
-        patience = asyncio.ensure_future(self._patience(shared.patience_over))
-        try:
-            async with asyncio.TaskGroup() as group:
-                for call in batch.calls:
-                    group.create_task(self._one(shared, call, batch.planned[call.id]))
-        finally:
-            patience.cancel()
+        calls = BatchCalls(self._claim, self._brake, self._places)
+        await together(
+            [self._one(calls, call, batch.planned[call.id]) for call in batch.calls],
+            beside=[self._hold(calls), self._lose_patience(calls)],
+        )
 
-    async def _one(self, shared: RunCalls, call: ToolCall, planned: PlannedCall) -> None:
-        answered = await self._gate.call(shared, call, planned.request_id)
+    async def _one(self, calls: BatchCalls, call: ToolCall, planned: PlannedCall) -> None:
+        answered = await self._gate.call(calls, call, planned.request_id)
         if answered is None:
             return
         if isinstance(answered, NotStarted):
-            by = answered.why.by.kind if answered.why.by else None
+            by = answered.by.kind if answered.by else None
             stored = await self._writer.close(call, planned, closing(planned.grade, started=False, by=by))
         else:
             stored = await self._writer.answer(call, answered)
         if stored is Appended.STORED:
             self.ledger.record_response(call.id)
 
-    async def _patience(self, over: asyncio.Event) -> None:
-        """End the running reads when a steer has waited long enough; a pause waits for them."""
-        if self._patience_s is None:
-            return
-        await self._brake.pulled_for(InterruptKind.STEER)
-        await asyncio.sleep(self._patience_s)
-        over.set()
+    async def _hold(self, calls: BatchCalls) -> None:
+        """Let no call start any more once something is asked: those that wait for a place are answered at once."""
+        await self._brake.pulled()
+        while True:
+            pulls = self._brake.pulls
+            asked = await self._writer.asked()
+            if asked is None:
+                self._brake.rearm(pulls)
+            elif asked.kind in HOLDS_BACK:
+                calls.hold(asked)
+            await self._brake.pulled_again(pulls)
+
+    async def _lose_patience(self, calls: BatchCalls) -> None:
+        """End the running reads when a steer has waited long enough; a pause waits for them.
+
+        What steered may have been withdrawn meanwhile, or a pause may have come before it: then nothing ends.
+        """
+        while self._patience_s is not None:
+            await self._brake.pulled_for(InterruptKind.STEER)
+            await asyncio.sleep(self._patience_s)
+            pulls = self._brake.pulls
+            asked = await self._writer.asked()
+            if asked is None:
+                self._brake.rearm(pulls)
+            elif asked.kind is InterruptKind.STEER:
+                calls.superseded.set()
+                return

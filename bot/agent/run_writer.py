@@ -10,6 +10,7 @@ from typing import TypeVar
 from bot.agent.history import stored
 from bot.interrupts.brake import Brake
 from bot.rules.closing_words import Closing
+from bot.rules.interrupt_order import Pending
 from bot.rules.messages import AssistantMessage, Event, ToolCall, ToolResult
 from bot.rules.terms import EventKind
 from bot.tools.gate import Answered
@@ -17,7 +18,7 @@ from storage import audit, cards, history, interrupts, runs, threads, usage
 from storage.audit import PlannedCall
 from storage.engine import Database, Transaction
 from storage.history import Appended, NewEvent
-from storage.interrupts import Probed
+from storage.interrupts import ProbeAnswer, Probed
 from storage.threads import Claim
 from storage.usage import Spent
 
@@ -43,16 +44,33 @@ class RunWriter:
         """Do repeatable work in a transaction, until it is done or the claim is lost."""
         return await self._database.persist(work, give_up=lambda: self._brake.is_lost)
 
-    async def probe(self) -> Probed:
-        """Look at a cut point whether the run goes on."""
+    async def probe(self, also: Callable[[Transaction], Awaitable[None]] | None = None) -> Probed:
+        """Look at a cut point whether the run goes on; `also` is written with the look where it does."""
         async with self._one_at_a_time:
             known = self.events[-1].seq if self.events else 0
-            probed = await self.persist(lambda tx: interrupts.probe(tx, self._claim, known))
+
+            async def look(tx: Transaction) -> Probed:
+                probed = await interrupts.probe(tx, self._claim, known)
+                if also is not None and probed.answer is ProbeAnswer.GO_ON:
+                    await also(tx)
+                return probed
+
+            probed = await self.persist(look)
             self.events += probed.news
             return probed
 
+    async def asked(self) -> Pending | None:
+        """Look between two cut points what is asked of the run; nothing is carried out."""
+
+        async def look(tx: Transaction) -> Pending | None:
+            is_ours = await threads.lock_owned(tx, self._claim) is not None
+            run = await runs.get(tx, self._claim.run_id) if is_ours else None
+            return await interrupts.first_pending(tx, run) if run else None
+
+        return await self.persist(look)
+
     async def message(self, message: AssistantMessage, planned: Sequence[PlannedCall], spent: Spent) -> Appended:
-        """Store a model message with its calls, all of them before the first one starts."""
+        """Store a model message with its calls, all of them before the first one starts; it is paid for either way."""
         new = NewEvent(
             EventKind.ASSISTANT,
             stored(message),
@@ -67,7 +85,10 @@ class RunWriter:
             await usage.add(tx, self._claim.run_id, call_key, spent)
             await runs.change(tx, self._claim.run_id, round=number)
 
-        return await self._append([new], also)
+        kept = await self._append([new], also)
+        if kept is not Appended.STORED:
+            await self.spent(spent)
+        return kept
 
     async def answer(self, call: ToolCall, answered: Answered) -> Appended:
         """Store the response to a call; one that comes too late goes to the audit and nowhere else."""
@@ -95,7 +116,7 @@ class RunWriter:
         )
 
     async def spent(self, spent: Spent) -> None:
-        """Book a model call that brought no message."""
+        """Book a model call that stored no message; true whoever owns the run, so it carries no fence but its key."""
         call_key = self._call_key()
         await self.persist(lambda tx: usage.add(tx, self._claim.run_id, call_key, spent))
 
@@ -121,6 +142,9 @@ class RunWriter:
                 kept = Appended.STORED
             if kept is Appended.STORED:
                 self._remember(new)
+            if kept is Appended.LOST:
+                # The heartbeat will say so too, but until then more could leave.
+                self._brake.lose()
             return kept
 
     def _remember(self, new: Sequence[NewEvent]) -> None:

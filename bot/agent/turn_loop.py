@@ -4,7 +4,7 @@ It asks at every cut point whether it may go on, and never decides that by itsel
 talks to Slack: what Slack alone knows comes in as a callable.
 """
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
@@ -13,18 +13,19 @@ from bot.agent import history as projection
 from bot.agent.batch import Batch, BatchRunner
 from bot.agent.failures import failed
 from bot.agent.run_writer import RunWriter
-from bot.errors import HistoryError, ModelError, ModelRequestError
+from bot.errors import HistoryError, LedgerError, ModelError, ModelRequestError, ModelStreamError
 from bot.interrupts.brake import Brake
 from bot.interrupts.races import Done, unless_pulled
 from bot.llm.provider import ModelReply, ModelRequest, Provider
 from bot.llm.validate import check_messages
+from bot.rules.blank import is_blank
 from bot.rules.messages import Message, ToolCall, Usage
 from bot.rules.terms import FailureClass
 from bot.rules.turn_ends import Cut, Empty, End, Failed, Finished
 from bot.telemetry import log
 from bot.tools.gate import ToolGate
-from storage import audit
-from storage.engine import Database
+from storage import audit, runs
+from storage.engine import Database, Transaction
 from storage.history import Appended
 from storage.interrupts import ProbeAnswer
 from storage.queue import Claimed
@@ -50,6 +51,7 @@ class TurnMeans:
     read_earlier: Callable[[Place, AbstractSet[str]], Coroutine[Any, Any, str | None]]
     patience_s: float | None = 5.0
     max_rounds: int = 50
+    answer_tokens: int = 4096
 
 
 NO_EARLIER = "(The earlier messages of this thread could not be read: you have seen none of them.)"
@@ -62,41 +64,58 @@ class TurnLoop:
         self._means, self._claimed, self._brake, self._writer = means, claimed, brake, writer
         self._gate = means.make_gate()
         self._batches = BatchRunner(self._gate, writer, claimed.claim, brake, means.patience_s)
+        self._model = _fixed(claimed.run.model, means)
         self._flat = False
 
     async def run(self) -> End | LetGo:
         """Go on until the run ends, is suspended, or is lost."""
-        over = await self._cut_point() or await self._prepare()
+        over = await self._cut_point(self._fix_model) or await self._prepare()
         while over is None:
             over = await self._round()
         return over
 
-    async def _cut_point(self) -> End | LetGo | None:
-        """Probe; None when the run goes on."""
+    async def _cut_point(self, also: Callable[[Transaction], Awaitable[None]] | None = None) -> End | LetGo | None:
+        """Probe; None when the run goes on, and then `also` is written."""
+        if self._brake.is_lost:
+            # The database may still know no other owner, but this worker no longer believes itself.
+            return LetGo()
         pulls = self._brake.pulls
-        probed = await self._writer.probe()
-        if probed.answer is ProbeAnswer.GO_ON:
-            self._brake.rearm(pulls)
-            return None
+        probed = await self._writer.probe(also)
         if probed.answer is ProbeAnswer.CUT and probed.cut is not None:
             return Cut(probed.cut)
-        return LetGo()
+        if probed.answer is not ProbeAnswer.GO_ON:
+            return LetGo()
+        self._brake.rearm(pulls)
+        if self._batches.ledger.balance:
+            raise LedgerError(f"the run would go on with {self._batches.ledger.balance} open calls")
+        return None
+
+    async def _fix_model(self, tx: Transaction) -> None:
+        """Write down, with the run's first look, which model it is worked on by, from here to its end."""
+        if self._claimed.run.model is None:
+            await runs.change(tx, self._claimed.claim.run_id, model=_named(self._means.provider.name, self._model))
 
     async def _prepare(self) -> End | LetGo | None:
         """Read what was said before, and run again what was open when another worker was lost."""
-        if not self._claimed.earlier_read:
-            known = frozenset(str(event.body.get("slack_ts")) for event in self._writer.events)
-            earlier = await unless_pulled(self._brake, self._means.read_earlier(self._claimed.place, known))
-            if earlier is None:
-                return await self._cut_point()
-            kept = await self._writer.context(NO_EARLIER if earlier.value is None else earlier.value)
-            if kept is not Appended.STORED:
-                return await self._cut_point()
+        over: End | LetGo | None = None
+        is_read = self._claimed.earlier_read
+        while over is None and not is_read:
+            is_read = await self._read_earlier()
+            over = None if is_read else await self._cut_point()
         left_open = projection.open_calls(self._writer.events)
-        if left_open:
+        if over is None and left_open:
             await self._run_again(left_open)
-            return await self._cut_point()
-        return None
+            over = await self._cut_point()
+        return over
+
+    async def _read_earlier(self) -> bool:
+        """Tell the model what was said in the thread before; False when the brake came first."""
+        known = frozenset(str(event.body.get("slack_ts")) for event in self._writer.events)
+        earlier = await unless_pulled(self._brake, self._means.read_earlier(self._claimed.place, known))
+        if earlier is None:
+            return False
+        text = NO_EARLIER if earlier.value is None else earlier.value
+        return await self._writer.context(text) is Appended.STORED
 
     async def _round(self) -> End | LetGo | None:
         if self._writer.rounds >= self._means.max_rounds:
@@ -104,15 +123,16 @@ class TurnLoop:
         asked = await self._ask()
         if not isinstance(asked, Done):
             return asked or await self._cut_point()
-        reply = asked.value
-        if not reply.message.text.strip() and not reply.message.calls:
-            return Empty()
-        return await self._take(reply)
+        return await self._take(asked.value)
 
     async def _take(self, reply: ModelReply) -> End | LetGo | None:
         """Store a finished message; then it is the end, or its calls are run."""
+        spent = Spent(self._means.provider.name, self._model, reply.usage)
+        nothing = _without_message(reply)
+        if nothing is not None:
+            await self._writer.spent(spent)
+            return nothing
         planned = {call.id: self._gate.plan(call, self._means.mint_id()) for call in reply.message.calls}
-        spent = Spent(self._means.provider.name, self._means.model, reply.usage)
         stored = await self._writer.message(reply.message, list(planned.values()), spent)
         if stored is not Appended.STORED:
             return await self._cut_point()
@@ -122,11 +142,16 @@ class TurnLoop:
         return await self._cut_point()
 
     async def _run_again(self, left_open: tuple[ToolCall, ...]) -> None:
-        """Answer the calls that were open when a worker was lost: none was answered, and reads may run again."""
+        """Answer the calls that were open when a worker was lost: none was answered, and reads may run again.
+
+        A call that the audit does not know is not this run's: what an older fault left open is mended, not run.
+        """
         claim = self._claimed.claim
         rows = await self._writer.persist(lambda tx: audit.rows_of(tx, claim.run_id, [call.id for call in left_open]))
-        planned = {call.id: self._gate.plan(call, rows[call.id].request_id) for call in left_open}
-        await self._batches.run(Batch(left_open, planned))
+        known = [call for call in left_open if call.id in rows]
+        planned = {call.id: self._gate.plan(call, rows[call.id].request_id) for call in known}
+        if known:
+            await self._batches.run(Batch(known, planned))
 
     async def _ask(self) -> Done[ModelReply] | End | None:
         """Ask the model; None when the brake ended it, an end when it failed.
@@ -138,19 +163,24 @@ class TurnLoop:
         except ModelRequestError as refused:
             if self._flat:
                 return failed(refused)
-            self._flat = True
-            log.warning("history.sent_flat", run_id=self._claimed.claim.run_id, status=refused.status)
+            self._go_flat(refused, refused.status)
             return await self._ask()
         except (ModelError, HistoryError) as error:
             return failed(error)
 
-    async def _stream(self, messages: tuple[Message, ...]) -> Done[ModelReply] | End | None:
-        request = ModelRequest(self._means.model, self._means.system_prompt, messages, self._gate.schemas())
-        done = await unless_pulled(self._brake, self._one_message(request))
+    async def _stream(self, messages: tuple[Message, ...]) -> Done[ModelReply] | None:
+        if self._brake.is_pulled:
+            # A request that does not leave costs nothing.
+            return None
+        tools, limit = self._gate.schemas(), self._means.answer_tokens
+        request = ModelRequest(self._model, self._means.system_prompt, messages, tools, limit)
+        try:
+            done = await unless_pulled(self._brake, self._one_message(request))
+        except ModelStreamError:
+            await self._writer.spent(self._estimate(request))
+            raise
         if done is None:
             await self._writer.spent(self._estimate(request))
-        if done is not None and done.value.stopped_at_limit:
-            return Failed(FailureClass.MODEL_LIMIT)
         return done
 
     async def _one_message(self, request: ModelRequest) -> ModelReply:
@@ -158,22 +188,52 @@ class TurnLoop:
             return await stream.reply()
 
     def _estimate(self, request: ModelRequest) -> Spent:
-        """What a call that was cut has cost: nobody reports it, and it is not free."""
+        """What a call that was cut or broke off has cost: nobody reports it, and it is not free."""
         characters = len(request.system) + sum(len(str(message)) for message in request.messages)
-        return Spent(self._means.provider.name, self._means.model, Usage(characters // 4, 0, reported=False))
+        return Spent(self._means.provider.name, self._model, Usage(characters // 4, 0, reported=False))
 
     def _messages(self) -> tuple[Message, ...]:
         """The history as the model is sent it: mended where an older fault left a hole, and checked."""
         mended = projection.mend(projection.project(self._writer.events))
         if mended.fixes:
             log.warning("history.mended", run_id=self._claimed.claim.run_id, fixes=len(mended.fixes))
-        messages = projection.flat(mended.messages) if self._flat else mended.messages
         try:
-            check_messages(messages)
-        except HistoryError:
+            return _checked(projection.flat(mended.messages) if self._flat else mended.messages)
+        except HistoryError as broken:
             if self._flat:
                 raise
-            self._flat = True
-            messages = projection.flat(mended.messages)
-            check_messages(messages)
-        return messages
+            self._go_flat(broken)
+            return _checked(projection.flat(mended.messages))
+
+    def _go_flat(self, why: ModelError | HistoryError, status: int | None = None) -> None:
+        """From here on the run's older tool rounds are told as plain text; at most once, and worth an alarm."""
+        self._flat = True
+        log.warning("history.sent_flat", run_id=self._claimed.claim.run_id, error=str(why), status=status)
+
+
+def _checked(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    check_messages(messages)
+    return messages
+
+
+def _without_message(reply: ModelReply) -> End | None:
+    """The end of a run whose model finished, and said nothing that may be kept."""
+    if reply.stopped_at_limit:
+        return Failed(FailureClass.MODEL_LIMIT)
+    if is_blank(reply.message.text) and not reply.message.calls:
+        return Empty()
+    return None
+
+
+def _named(provider: str, model: str) -> str:
+    return f"{provider}:{model}"
+
+
+def _fixed(written: str | None, means: TurnMeans) -> str:
+    """The model of a run: the one it began with, unless the service that has it is no longer ours to ask."""
+    provider, _, model = (written or "").partition(":")
+    if provider == means.provider.name:
+        return model
+    if written:
+        log.warning("model.changed", began_with=written, goes_on_with=_named(means.provider.name, means.model))
+    return means.model

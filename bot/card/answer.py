@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from bot.card.inline import Spans, in_slack_words, spans_of
 from bot.card.markdown import Block, Fence, Prose, read
-from bot.card.text import clip, clusters, escape, escaped_units, is_blank, sound, unescape
+from bot.card.text import clip, clusters, escape, escaped_units, sound, unescape
+from bot.rules.blank import is_blank
 
 PART_LIMIT = 11_000
 """UTF-16 units of one part, escaped: a `markdown` block takes 12,000 characters."""
@@ -103,7 +104,8 @@ def _cut_once(text: str, limit: int) -> tuple[str, str]:
         return text[:at].rstrip(), rest if text[at] == "\n" else rest.lstrip(" \t")
     if before := spans.start_around(reach):
         return text[:before], text[before:]
-    return _torn(text, _reach(text, limit - _ROOM_FOR_MARKS), spans)
+    at = _reach(text, limit - _ROOM_FOR_MARKS) if spans.marks_around(reach) else reach
+    return _torn(text, at, spans)
 
 
 def _line_end(text: str, last: int, first: int, spans: Spans) -> int:

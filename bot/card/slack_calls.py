@@ -1,10 +1,12 @@
 """Slack's Web API, as few calls as we need, with one meaning for each way in which a call can fail.
 
 Nothing is repeated here: the client's own handlers would post a card twice when a connection drops (measured), and
-sleep inside a call when Slack asks to wait.
+sleep inside a call when Slack asks to wait. Slack's limits are per method, so a method that Slack has asked to rest is
+refused right here until its time is over, and no other method with it.
 """
 
-from collections.abc import Awaitable, Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import aiohttp
@@ -14,23 +16,41 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.errors import SlackError, SlackPermanentError, SlackRateLimitedError, SlackUnansweredError
 
+POST = "chat.postMessage"
+
 PERMANENT = frozenset({
+    "access_denied",
     "account_inactive",
     "cant_update_message",
     "channel_not_found",
     "edit_window_closed",
+    "ekm_access_denied",
     "invalid_auth",
+    "invalid_thread_ts",
     "is_archived",
     "is_inactive",
     "message_not_found",
     "missing_scope",
+    "no_permission",
     "not_authed",
     "not_in_channel",
     "restricted_action",
+    "restricted_action_non_threadable_channel",
+    "restricted_action_read_only_channel",
+    "restricted_action_thread_locked",
+    "team_access_not_granted",
     "thread_not_found",
+    "token_expired",
     "token_revoked",
 })
 """What repeating cannot mend (Slack's own pages of chat.postMessage and chat.update)."""
+UNCERTAIN = frozenset({"fatal_error", "internal_error", "request_timeout", "service_unavailable"})
+"""Answers after which some of the work may have been done all the same (the same pages)."""
+RATE_LIMITED = frozenset({"rate_limited", "ratelimited"})
+LONGEST_REST_S = 3600.0
+"""The longest wait that is believed; the standard one is taken for anything else."""
+STANDARD_REST_S = 30.0
+NO_JSON_OBJECT = "an answer that is no JSON object"
 
 
 class SlackCalls:
@@ -38,76 +58,102 @@ class SlackCalls:
 
     def __init__(self, client: AsyncWebClient) -> None:
         self._client = client
+        self._resting: dict[str, float] = {}
 
     async def whoami(self) -> Mapping[str, Any]:
         """Who our token is."""
-        return await self._call("auth.test", self._client.auth_test())
+        return await self._call("auth.test", self._client.auth_test)
 
     async def post(self, channel: str, thread_ts: str, message: Mapping[str, Any]) -> str:
         """Post into a thread; returns the message's ts."""
-        call = self._client.chat_postMessage(
-            channel=channel, thread_ts=thread_ts, unfurl_links=False, unfurl_media=False, **message
-        )
-        return str((await self._call("chat.postMessage", call))["ts"])
+        more = {"unfurl_links": False, "unfurl_media": False, **message}
+        answer = await self._call(POST, self._client.chat_postMessage, channel=channel, thread_ts=thread_ts, **more)
+        return str(_part(POST, answer, "ts", str))
 
     async def update(self, channel: str, ts: str, message: Mapping[str, Any]) -> None:
         """Replace a message of ours."""
-        await self._call("chat.update", self._client.chat_update(channel=channel, ts=ts, **message))
+        await self._call("chat.update", self._client.chat_update, channel=channel, ts=ts, **message)
 
     async def whisper(self, channel: str, user: str, text: str, thread_ts: str | None) -> None:
         """Say something to one person alone."""
-        call = self._client.chat_postEphemeral(channel=channel, user=user, text=text, thread_ts=thread_ts)
-        await self._call("chat.postEphemeral", call)
+        whisper = self._client.chat_postEphemeral
+        await self._call("chat.postEphemeral", whisper, channel=channel, user=user, text=text, thread_ts=thread_ts)
 
     async def replies(self, channel: str, thread_ts: str, **more: Any) -> Mapping[str, Any]:
         """One page of a thread: its messages, oldest first, and where the next page begins."""
-        call = self._client.conversations_replies(channel=channel, ts=thread_ts, **more)
-        return await self._call("conversations.replies", call)
+        read = self._client.conversations_replies
+        return await self._call("conversations.replies", read, channel=channel, ts=thread_ts, **more)
 
     async def permalink(self, channel: str, ts: str) -> str:
         """The link to a message."""
-        call = self._client.chat_getPermalink(channel=channel, message_ts=ts)
-        return str((await self._call("chat.getPermalink", call))["permalink"])
+        method = "chat.getPermalink"
+        answer = await self._call(method, self._client.chat_getPermalink, channel=channel, message_ts=ts)
+        return str(_part(method, answer, "permalink", str))
 
     async def person(self, user: str) -> Mapping[str, Any]:
         """What Slack knows of a person."""
-        found: Mapping[str, Any] = (await self._call("users.info", self._client.users_info(user=user)))["user"]
+        answer = await self._call("users.info", self._client.users_info, user=user)
+        found: Mapping[str, Any] = _part("users.info", answer, "user", dict)
         return found
 
     async def session(self, channel: str, thread_ts: str, status: str) -> None:
         """Tell Slack what the agent of a thread is doing, so that it shows or hides its own Stop."""
-        call = self._client.agents_sessions_setStatus(channel_id=channel, thread_ts=thread_ts, status=status)
-        await self._call("agents.sessions.setStatus", call)
+        tell = self._client.agents_sessions_setStatus
+        await self._call("agents.sessions.setStatus", tell, channel_id=channel, thread_ts=thread_ts, status=status)
 
-    async def _call(self, method: str, call: Awaitable[AsyncSlackResponse]) -> Mapping[str, Any]:
+    async def _call(
+        self, method: str, send: Callable[..., Awaitable[AsyncSlackResponse]], **arguments: Any
+    ) -> Mapping[str, Any]:
+        loop = asyncio.get_running_loop()
+        rest = self._resting.get(method, 0.0) - loop.time()
+        if rest > 0:
+            raise SlackRateLimitedError(method, rest)
         try:
-            answer = (await call).data
+            answer = (await send(**arguments)).data
         except SlackApiError as refused:
-            raise _error(method, refused) from refused
+            error = _error(method, refused.response)
+            if isinstance(error, SlackRateLimitedError):
+                self._resting[method] = loop.time() + error.retry_after
+            raise error from refused
         except (aiohttp.ClientError, TimeoutError, OSError) as silent:
             raise SlackUnansweredError(method, type(silent).__name__) from silent
+        except (AttributeError, ValueError) as garbled:
+            # The page of a proxy, in the middle of an outage: the client reads it as if it were an object.
+            raise SlackUnansweredError(method, NO_JSON_OBJECT) from garbled
         if not isinstance(answer, Mapping):
-            raise SlackUnansweredError(method, "an answer that is no JSON object")
+            raise SlackUnansweredError(method, NO_JSON_OBJECT)
         return answer
 
 
-def _error(method: str, refused: SlackApiError) -> SlackError:
-    response = refused.response
-    error = str(response.get("error") or "unknown_error")
-    status = getattr(response, "status_code", 200)
-    if error in {"ratelimited", "rate_limited"} or status == 429:
-        headers = {key.lower(): value for key, value in (getattr(response, "headers", None) or {}).items()}
-        return SlackRateLimitedError(method, _retry_after(headers.get("retry-after"), response.get("retry_after")))
+def _error(method: str, response: object) -> SlackError:
+    if not isinstance(response, AsyncSlackResponse) or not isinstance(response.data, Mapping):
+        return SlackUnansweredError(method, NO_JSON_OBJECT)
+    error = str(response.data.get("error") or "")
+    if error in RATE_LIMITED or response.status_code == 429:
+        headers = {key.lower(): value for key, value in response.headers.items()}
+        return SlackRateLimitedError(method, _rest(headers.get("retry-after"), response.data.get("retry_after")))
     if error in PERMANENT:
         return SlackPermanentError(method, error)
-    return SlackUnansweredError(method, error) if status >= 500 else SlackError(method, error)
+    if not error or error in UNCERTAIN or response.status_code >= 500:
+        return SlackUnansweredError(method, error or f"HTTP {response.status_code}")
+    return SlackError(method, error)
 
 
-def _retry_after(*given: object) -> float:
+def _rest(*given: object) -> float:
     """Seconds to wait; Slack says it in a header, and some answers in the body."""
     for each in given:
         try:
-            return max(float(str(each)), 0.0)
+            seconds = float(str(each))
         except ValueError:
             continue
-    return 30.0
+        if 0 <= seconds <= LONGEST_REST_S:
+            return seconds
+    return STANDARD_REST_S
+
+
+def _part(method: str, answer: Mapping[str, Any], name: str, kind: type) -> Any:
+    """A part of an answer; where it is missing, nobody knows what Slack has done."""
+    part = answer.get(name)
+    if not isinstance(part, kind):
+        raise SlackUnansweredError(method, f"an answer without {name}")
+    return part

@@ -102,11 +102,6 @@ def sound(text: str) -> str:
     return _HALF.sub("\ufffd", _CONTROL.sub("", lines))
 
 
-def is_blank(text: str) -> bool:
-    """Whether a reader would see nothing at all."""
-    return all(char.isspace() or unicodedata.category(char) in ("Cc", "Cf", "Mn") for char in text)
-
-
 def label(text: str, limit: int) -> str:
     """A clean line of at most `limit` UTF-16 units; of a very long text only the beginning is looked at."""
     return clip(clean(text[: MOST_READ * limit]), limit)

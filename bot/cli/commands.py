@@ -16,6 +16,7 @@ commands = typer.Typer(
     help="A Slack bot for SRE teams: analysis runs that you can watch, steer, pause and stop.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode=None,
     # A drawn traceback shows the values of variables, and some of them are secrets.
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

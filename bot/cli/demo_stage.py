@@ -103,7 +103,8 @@ def postgres_folder(data: Path) -> Path:
 
 async def _database(stack: AsyncExitStack, data: Path, tell: Tell) -> str:
     folder = postgres_folder(data)
-    server = EmbeddedPostgres(folder)
+    # In a thread, so that a signal is heard while a first start takes its seconds.
+    server = await asyncio.to_thread(EmbeddedPostgres, folder)
     stack.callback(server.stop)
     url = await stack.enter_async_context(scratch(server, f"demo_{mint_id()[:12]}"))
     await migrate(url)

@@ -14,10 +14,10 @@ from bot.playground.cast import TEAM
 from bot.playground.changes import Changes
 from bot.playground.json_reading import object_at, objects_at, text_at
 from bot.playground.workspace import Message
-from bot.rules.card_facts import StepState
+from bot.rules.card_facts import StepFacts, StepState
 from bot.rules.terms import RunState
 from storage import card_facts, outcomes
-from storage.engine import Database, Transaction
+from storage.engine import Database
 from storage.notify import CARD, Listener
 from storage.outcomes import RunOutcome
 from storage.threads import Place
@@ -86,8 +86,8 @@ class Watch:
     async def settled(self, channel: str, thread_ts: str, count: int) -> tuple[RunOutcome, ...]:
         """Wait until so many runs of a thread are settled and none is not; gives all of them."""
 
-        async def look(tx: Transaction) -> tuple[RunOutcome, ...] | None:
-            found = await outcomes.of_thread(tx, Place(TEAM, channel, thread_ts))
+        async def look() -> tuple[RunOutcome, ...] | None:
+            found = await self.runs(channel, thread_ts)
             return found if len(found) >= count and all(run.state is RunState.SETTLED for run in found) else None
 
         return await self._until(look)
@@ -95,20 +95,23 @@ class Watch:
     async def reading(self, channel: str, thread_ts: str, path: str) -> None:
         """Wait until the newest run of a thread has a call at work on an address that ends with `path`."""
 
-        async def look(tx: Transaction) -> bool:
-            found = await outcomes.of_thread(tx, Place(TEAM, channel, thread_ts))
-            facts = await card_facts.of_run(tx, found[-1].run_id) if found else None
-            steps = facts.steps if facts else ()
+        async def look() -> bool:
+            found = await self.runs(channel, thread_ts)
+            steps = await self._steps(found[-1].run_id) if found else ()
             return any(step.state is StepState.RUNNING and step.target.endswith(path) for step in steps)
 
         await self._until(look)
 
-    async def _until(self, look: Callable[[Transaction], Awaitable[Seen | None]]) -> Seen:
+    async def _steps(self, run_id: str) -> tuple[StepFacts, ...]:
+        # The facts of a card are one snapshot, which only the first statement of a transaction can ask for.
+        async with self._database.transaction() as tx:
+            facts = await card_facts.of_run(tx, run_id)
+        return facts.steps if facts else ()
+
+    async def _until(self, look: Callable[[], Awaitable[Seen | None]]) -> Seen:
         while True:
             count = self._changes.count
-            async with self._database.transaction() as tx:
-                seen = await look(tx)
-            if seen:
+            if seen := await look():
                 return seen
             try:
                 async with asyncio.timeout(LOOK_AGAIN_S):

@@ -1,6 +1,5 @@
 """`steersman listen`: the Slack edge alone."""
 
-from bot.app import running
 from bot.cli.running import run, settings_of_environment
 
 
@@ -15,5 +14,8 @@ def listen() -> None:
 async def _listen() -> None:
     settings = settings_of_environment()
     slack = settings.slack()
+    # Loading the bot takes seconds: what can be said without it is said first.
+    from bot.app import running
+
     async with running(settings) as app:
         await app.listen(slack.app_token)

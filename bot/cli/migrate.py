@@ -2,7 +2,6 @@
 
 import typer
 
-from bot.app import migrated
 from bot.cli.running import run, settings_of_environment
 
 
@@ -15,5 +14,9 @@ def migrate() -> None:
 
 
 async def _migrate() -> None:
-    changed = await migrated(settings_of_environment())
+    settings = settings_of_environment()
+    # Loading the bot takes seconds: what can be said without it is said first.
+    from bot.app import migrated
+
+    changed = await migrated(settings)
     typer.echo("The database has the newest tables now." if changed else "The database has the newest tables already.")

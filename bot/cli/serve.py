@@ -1,6 +1,5 @@
 """`steersman serve`: the Slack edge and a worker in one process."""
 
-from bot.app import running
 from bot.cli.running import run, settings_of_environment
 
 
@@ -15,5 +14,8 @@ def serve() -> None:
 async def _serve() -> None:
     settings = settings_of_environment()
     slack, _ = settings.slack(), settings.model()
+    # Loading the bot takes seconds: what can be said without it is said first.
+    from bot.app import running
+
     async with running(settings) as app:
         await app.serve(slack.app_token)

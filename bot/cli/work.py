@@ -1,6 +1,5 @@
 """`steersman work`: a worker alone."""
 
-from bot.app import running
 from bot.cli.running import run, settings_of_environment
 
 
@@ -15,5 +14,8 @@ def work() -> None:
 async def _work() -> None:
     settings = settings_of_environment()
     settings.model()
+    # Loading the bot takes seconds: what can be said without it is said first.
+    from bot.app import running
+
     async with running(settings) as app:
         await app.work()

@@ -7,11 +7,24 @@ steered was withdrawn.
 """
 
 import asyncio
+from typing import Literal, Protocol
 
 from bot.rules.terms import InterruptKind
 
 HARD = frozenset({InterruptKind.STOP, InterruptKind.ROLLBACK})
 """The kinds that end running work at once; the others wait for a cut point (design: stopping, pausing, steering)."""
+
+
+class Signal(Protocol):
+    """Something to wait for, as those see it who do not give it."""
+
+    def is_set(self) -> bool:
+        """Whether it is given."""
+        ...
+
+    async def wait(self) -> Literal[True]:
+        """Wait until it is given."""
+        ...
 
 
 class Brake:
@@ -74,6 +87,16 @@ class Brake:
         """Whether the claim is gone."""
         return self._lost
 
+    @property
+    def soft_signal(self) -> Signal:
+        """Given while anything is asked of the run, the hard kinds too."""
+        return self._any
+
+    @property
+    def hard_signal(self) -> Signal:
+        """Given as soon as running work must end at once."""
+        return self._hard
+
     async def pulled(self) -> None:
         """Wait until anything is asked of the run."""
         await self._any.wait()
@@ -81,6 +104,11 @@ class Brake:
     async def pulled_for(self, kind: InterruptKind) -> None:
         """Wait until the brake is pulled for this."""
         while kind not in self._kinds:
+            await self._news.wait()
+
+    async def pulled_again(self, pulls: int) -> None:
+        """Wait until the brake was pulled more often than this."""
+        while self._pulls <= pulls:
             await self._news.wait()
 
     async def pulled_hard(self) -> None:

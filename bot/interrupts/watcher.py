@@ -1,50 +1,66 @@
 """The runs that are alive in this worker, each with its brake: where a hint from the database finds the brake."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from bot.interrupts.brake import Brake
 from bot.rules.terms import InterruptKind
+from bot.telemetry import log
+
+
+@dataclass(frozen=True, slots=True)
+class _Live:
+    run_id: str
+    thread_id: str
+    fence: int
 
 
 class LiveRuns:
-    """The brakes of this worker's runs, by run id."""
+    """The brakes of this worker's claims. A run can be here twice: handed back, and claimed again at once."""
 
     def __init__(self) -> None:
-        self._brakes: dict[str, tuple[str, int, Brake]] = {}
+        self._live: dict[Brake, _Live] = {}
 
     def __len__(self) -> int:
-        return len(self._brakes)
+        return len(self._live)
 
     def add(self, run_id: str, thread_id: str, fence: int) -> Brake:
         """A fresh brake for a run that was just claimed."""
         brake = Brake()
-        self._brakes[run_id] = (thread_id, fence, brake)
+        self._live[brake] = _Live(run_id, thread_id, fence)
         return brake
 
-    def remove(self, run_id: str) -> None:
-        """Forget a run that was let go."""
-        self._brakes.pop(run_id, None)
+    def remove(self, brake: Brake) -> None:
+        """Forget a claim that was let go, and no later claim of the same run."""
+        self._live.pop(brake, None)
 
     def hear(self, hint: Mapping[str, str]) -> None:
         """Pull the brake that a hint names; a hint for a run of another worker is none of ours."""
-        self.pull(hint.get("run", ""), [InterruptKind(hint["kind"])])
+        try:
+            kind = InterruptKind(hint.get("kind", ""))
+        except ValueError:
+            # During a deploy a newer version may say what this one does not know; the heartbeat tells what counts.
+            log.warning("hint.unknown", kind=hint.get("kind"))
+            return
+        self.pull(hint.get("run", ""), [kind])
 
     def pull(self, run_id: str, kinds: Iterable[InterruptKind]) -> None:
         """Pull one run's brake."""
-        entry = self._brakes.get(run_id)
-        if entry is not None:
-            for kind in kinds:
-                entry[2].pull(kind)
+        asked = list(kinds)
+        for brake, live in self._live.items():
+            if live.run_id == run_id:
+                for kind in asked:
+                    brake.pull(kind)
 
     def holds(self) -> frozenset[tuple[str, int]]:
         """The threads that this worker believes it owns, with their fences."""
-        return frozenset((thread_id, fence) for thread_id, fence, _ in self._brakes.values())
+        return frozenset((live.thread_id, live.fence) for live in self._live.values())
 
     def lose(self, lost: Iterable[tuple[str, int]]) -> None:
         """Brake the runs of threads that this worker no longer owns."""
         gone = set(lost)
-        for thread_id, fence, brake in self._brakes.values():
-            if (thread_id, fence) in gone:
+        for brake, live in self._live.items():
+            if (live.thread_id, live.fence) in gone:
                 brake.lose()
 
     def lose_all(self) -> None:

@@ -61,6 +61,11 @@ class FaultKind(StrEnum):
     """A proper message without text and without calls."""
     MAX_TOKENS = "max_tokens"
     """The message is cut at its limit: the arguments of its last call are half of what was meant."""
+    BROKEN_ARGUMENTS = "broken_arguments"
+    """A proper message whose last call has half of its arguments, which are no JSON then."""
+
+
+CUTS_A_CALL = frozenset({FaultKind.MAX_TOKENS, FaultKind.BROKEN_ARGUMENTS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +226,7 @@ def beats(performance: Performance, fault: Fault | None) -> Iterator[Beat]:
             return
         if piece is not None:
             last = index == len(pieces) - 1
-            yield Send(piece, cut=last and kind is FaultKind.MAX_TOKENS and isinstance(piece, Call))
+            yield Send(piece, cut=last and kind in CUTS_A_CALL and isinstance(piece, Call))
             yield Pause(0 if last else performance.round.chunk_ms)
     yield Finish(at_limit=kind is FaultKind.MAX_TOKENS)
 
@@ -281,7 +286,7 @@ def _gates(gate: Gate | None, pieces: int) -> Mapping[int, tuple[AtGate]]:
 
 
 def _broken_at(fault: Fault | None, pieces: int) -> int:
-    if fault is None or fault.kind in (FaultKind.EMPTY, FaultKind.MAX_TOKENS):
+    if fault is None or fault.kind in {FaultKind.EMPTY, *CUTS_A_CALL}:
         return -1
     whole = 0 if fault.kind is FaultKind.HANG else pieces
     return min(whole if fault.after is None else max(fault.after, 0), pieces)

@@ -20,7 +20,7 @@ FAILURE_WORDS: Mapping[FailureClass, str] = MappingProxyType({
     FailureClass.MODEL_AUTH: f"The model service refused our key[ ({{status}})]. {_OPERATOR} check {{setting}}.",
     FailureClass.MODEL_NOT_FOUND: (
         "The model service does not know this model or address[ ({status})]. "
-        f"{_OPERATOR} check the model's name and address in the settings."
+        f"{_OPERATOR} check STEERSMAN_MODEL and the address of the service."
     ),
     FailureClass.MODEL_REQUEST: (
         f"The model service refused what we sent[ ({{status}})]. Asking again will not help. {_LOG}"
@@ -40,14 +40,14 @@ FAILURE_WORDS: Mapping[FailureClass, str] = MappingProxyType({
     FailureClass.MODEL_UNKNOWN: f"The model service failed in a way we do not know[ ({{status}})]. Ask again. {_LOG}",
     FailureClass.MODEL_LIMIT: (
         "The model's message was longer than it may be and was cut off. Ask for less at once. "
-        f"{_OPERATOR} the limit is in the settings."
+        f"{_OPERATOR} raise answer_tokens under limits in the settings file."
     ),
     FailureClass.HISTORY: (
         f"What was said in this thread could not be sent to the model. Ask again in a new thread. {_LOG}"
     ),
     FailureClass.BUDGET: (
         "This analysis has used up what it may use. Ask a narrower question. "
-        f"{_OPERATOR} the limits are in the settings."
+        f"{_OPERATOR} raise rounds under limits in the settings file."
     ),
     FailureClass.INTERNAL: f"Something went wrong inside Steersman. Ask again. {_LOG}",
 })

@@ -1,20 +1,24 @@
 """From what Slack tells us to one transaction, and to what is answered in private after it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from bot.card.slack_calls import SlackCalls
 from bot.card.status import status_line
 from bot.errors import DatabaseUnavailableError, SlackError
 from bot.rules.inbound_message import AuthorFacts, Deletion, Edit, Message, NativeStop, OwnEcho, Press
-from bot.rules.terms import Command
+from bot.rules.terms import Command, Verdict
 from bot.slack.people import People
+from bot.slack.wording import as_object, as_text
 from bot.telemetry import log
-from storage import card_facts, cards, inbox_rows, posts
+from storage import card_facts, cards, inbox_rows, posts, threads
 from storage.changes import Changes
 from storage.engine import Database
 from storage.inbox import Inbox, Receipt
 from storage.presses import Presses
+from storage.threads import Place
+
+USELESS = "This button belongs to an earlier version of me. Use the newest card, or write `stop` with a mention of me."
 
 
 class Edge:
@@ -34,10 +38,11 @@ class Edge:
 
     async def message(self, message: Message) -> None:
         """Take a message in."""
-        person = await self._people.who(message.author)
+        person = await self._people.who(message.author, may_ask=await self._may_matter(message))
         async with self._database.transaction() as tx:
             receipt = await self._inbox.receive(tx, message, person)
-        log.info("message.judged", verdict=receipt.verdict, copy=receipt.is_copy, run_id=receipt.run_id)
+        if receipt.verdict not in {None, Verdict.IGNORE}:
+            log.info("message.judged", verdict=receipt.verdict, run_id=receipt.run_id)
         self._answer(receipt, message.channel_id, message.author, message.thread_ts)
 
     async def edit(self, edit: Edit) -> None:
@@ -74,6 +79,13 @@ class Edge:
         log.info("button.pressed", command=command, run_id=press.run_id, reply=receipt.reply)
         self._answer(receipt, press.channel_id, press.author, press.thread_ts)
 
+    def useless_press(self, body: Mapping[str, object]) -> None:
+        """Answer a button that is not one of ours any more."""
+        user, container = as_object(body.get("user")), as_object(body.get("container"))
+        user_id, channel = as_text(user.get("id")), as_text(container.get("channel_id"))
+        if user_id and channel:
+            self._whisper_soon(Receipt(None, USELESS), channel, user_id, as_text(container.get("thread_ts")) or None)
+
     async def judge_waiting(self) -> None:
         """Judge the messages whose authors were not known when they came."""
         async with self._database.transaction() as tx:
@@ -85,16 +97,34 @@ class Edge:
             if receipt is not None:
                 self._answer(receipt, message.channel_id, message.author, message.thread_ts)
 
+    async def _may_matter(self, message: Message) -> bool:
+        """Whether it depends on its author what becomes of a message; else a channel's every word would cost a call."""
+        if message.mentions_bot or message.is_direct:
+            return True
+        if message.author.is_app or message.ts == message.thread_ts:
+            return False
+        async with self._database.transaction() as tx:
+            place = Place(message.team_id, message.channel_id, message.thread_ts)
+            return await threads.lock_at(tx, place) is not None
+
     def _answer(self, receipt: Receipt, channel: str, author: AuthorFacts, thread_ts: str) -> None:
         """Answer in private, after the acknowledgement: it may fail, and must not have the event sent again."""
-        if author.user_id is None or author.is_app:
+        if author.user_id is None or author.is_app or author.is_self:
             return
         if receipt.reply is not None or receipt.command is Command.STATUS:
-            task = asyncio.create_task(self._whisper(receipt, channel, author.user_id, thread_ts))
-            self._whispers.add(task)
-            task.add_done_callback(self._whispers.discard)
+            self._whisper_soon(receipt, channel, author.user_id, thread_ts)
 
-    async def _whisper(self, receipt: Receipt, channel: str, user: str, thread_ts: str) -> None:
+    def _whisper_soon(self, receipt: Receipt, channel: str, user: str, thread_ts: str | None) -> None:
+        task = asyncio.create_task(self._whisper(receipt, channel, user, thread_ts))
+        self._whispers.add(task)
+        task.add_done_callback(self._whispered)
+
+    def _whispered(self, task: asyncio.Task[None]) -> None:
+        self._whispers.discard(task)
+        if not task.cancelled() and (broke := task.exception()) is not None:
+            log.error("reply.broke", exc_info=broke)
+
+    async def _whisper(self, receipt: Receipt, channel: str, user: str, thread_ts: str | None) -> None:
         try:
             text = receipt.reply or await self._status(receipt.run_id)
             await self._calls.whisper(channel, user, text, thread_ts)

@@ -5,23 +5,27 @@ refused if anything is pending; then the brake is looked at once more; only then
 """
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from bot.errors import ToolArgumentsError, ToolBlockedError, ToolError, ToolTimeoutError
 from bot.interrupts.brake import Brake
 from bot.interrupts.races import Done, unless, unless_pulled
+from bot.rules.interrupt_order import Pending
 from bot.rules.messages import JsonObject, ToolCall, ToolSchema
 from bot.rules.redaction import Scrubber
 from bot.rules.terms import CallOutcome, Grade
+from bot.telemetry import log
 from bot.tools.tool import CallLabel, Tool, ToolAnswer, ToolContext
 from storage import audit
-from storage.audit import CallEnd, PlannedCall, Start, StartAnswer
+from storage.audit import CallEnd, PlannedCall, Start
 from storage.engine import Database
 from storage.threads import Claim
 
 AT_A_TIME = 3
 """Calls of one run that are under way at once (design, one door)."""
+BROKE = "The tool broke and gave no result: a fault of the tool, not of what you asked. Go on without it."
+NO_WRITES = "This tool changes something, which needs a person's approval, and nobody is named who may approve."
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +39,29 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class NotStarted:
-    """A call that may not start any more; `why` says what is in its way."""
+    """A call that may not start any more; `by` is the interrupt that is in its way."""
 
-    why: StartAnswer
+    by: Pending | None
 
 
-@dataclass(frozen=True, slots=True)
-class RunCalls:
-    """What the calls of one run share: its claim, its brake, its places, and the signal that patience is over."""
+@dataclass(slots=True)
+class BatchCalls:
+    """What the calls of one batch share: the run's claim, brake and places, and what is asked while they are at work.
+
+    `held` is given when nothing may start any more, `superseded` when running reads must end.
+    """
 
     claim: Claim
     brake: Brake
     places: asyncio.Semaphore
-    patience_over: asyncio.Event
+    held: asyncio.Event = field(default_factory=asyncio.Event)
+    superseded: asyncio.Event = field(default_factory=asyncio.Event)
+    held_by: Pending | None = None
+
+    def hold(self, by: Pending) -> None:
+        """Let no call start any more."""
+        self.held_by = by
+        self.held.set()
 
 
 class ToolGate:
@@ -74,39 +88,50 @@ class ToolGate:
             arguments=self._scrubbed(call.arguments),
         )
 
-    async def call(self, shared: RunCalls, call: ToolCall, request_id: str) -> Answered | NotStarted | None:
+    async def call(self, calls: BatchCalls, call: ToolCall, request_id: str) -> Answered | NotStarted | None:
         """Make one call; None when a hard brake ended it: then the settlement says what became of it."""
         refusal = self._refusal(call, request_id)
         if refusal is not None:
             return refusal
-        if await unless_pulled(shared.brake, shared.places.acquire(), hard_only=True) is None:
-            return None
+        if await unless(calls.places.acquire(), calls.brake.hard_signal, calls.held) is None:
+            return None if calls.brake.is_hard else NotStarted(calls.held_by)
         try:
-            return await self._start(shared, call, request_id)
+            return await self._start(calls, call, request_id)
         finally:
-            shared.places.release()
+            calls.places.release()
 
-    async def _start(self, shared: RunCalls, call: ToolCall, request_id: str) -> Answered | NotStarted | None:
-        start = await self._database.persist(
-            lambda tx: audit.start(tx, shared.claim, request_id), give_up=lambda: shared.brake.is_hard
-        )
-        if start.start is not Start.GO:
-            return NotStarted(start) if start.start is Start.PENDING else None
-        # The run may have been stopped while the start was written down.
-        if shared.brake.is_hard:
+    async def _start(self, calls: BatchCalls, call: ToolCall, request_id: str) -> Answered | NotStarted | None:
+        writing = self._database.persist(lambda tx: audit.start(tx, calls.claim, request_id), give_up=lambda: False)
+        written = await unless_pulled(calls.brake, writing, hard_only=True)
+        if written is None or written.value.start is Start.LOST:
             return None
-        return await self._run(shared, call, request_id)
+        if written.value.start is Start.PENDING:
+            return NotStarted(written.value.by)
+        return await self._run(calls, call, request_id)
 
-    async def _run(self, shared: RunCalls, call: ToolCall, request_id: str) -> Answered | None:
-        tool = self._tools[call.name]
-        context = ToolContext(request_id, shared.claim.run_id, shared.brake)
-        started = asyncio.get_running_loop().time()
-        done = await unless(_ended(shared), self._answer(tool, call.arguments, context))
-        if done is None and shared.brake.is_hard:
+    async def _run(self, calls: BatchCalls, call: ToolCall, request_id: str) -> Answered | None:
+        context = ToolContext(request_id, calls.claim.run_id, calls.brake)
+        left, elapsed_ms = asyncio.Event(), _stopwatch()
+        try:
+            # The run may have been stopped while the start was written down; then the work does not begin.
+            done = await unless(self._work(call, context, left), calls.brake.hard_signal, calls.superseded)
+        finally:
+            left.set()
+        if isinstance(done, Done):
+            return done.value
+        if calls.brake.is_hard:
             return None
-        answer = done.value if isinstance(done, Done) else _superseded()
-        elapsed = round((asyncio.get_running_loop().time() - started) * 1000)
-        return self._answered(request_id, answer, elapsed, interrupted=done is None)
+        return self._answered(request_id, _superseded(), elapsed_ms(), interrupted=True)
+
+    async def _work(self, call: ToolCall, context: ToolContext, left: asyncio.Event) -> Answered:
+        """Run the tool; an answer that nobody waits for any more goes to the audit, by itself and nowhere else."""
+        elapsed_ms = _stopwatch()
+        answer = await self._answer(self._tools[call.name], call.arguments, context)
+        answered = self._answered(context.request_id, answer, elapsed_ms(), interrupted=left.is_set())
+        if left.is_set():
+            log.warning("call.answered_late", run_id=context.run_id, request_id=context.request_id)
+            await self._database.persist(lambda tx: audit.finish(tx, answered.end), give_up=lambda: False)
+        return answered
 
     async def _answer(self, tool: Tool, arguments: JsonObject, context: ToolContext) -> ToolAnswer:
         try:
@@ -117,15 +142,22 @@ class ToolGate:
             return ToolAnswer(str(late), CallOutcome.TIMED_OUT)
         except ToolError as failed:
             return ToolAnswer(str(failed), CallOutcome.FAILED)
+        # A tool that breaks is one thing among others that the model may look at: it may not end the run.
+        except Exception:
+            log.exception("tool.broke", run_id=context.run_id, request_id=context.request_id)
+            return ToolAnswer(BROKE, CallOutcome.FAILED)
 
     def _refusal(self, call: ToolCall, request_id: str) -> Answered | None:
-        if call.name not in self._tools:
+        tool = self._tools.get(call.name)
+        if tool is None:
             known = ", ".join(sorted(self._tools)) or "none"
             text = f"There is no tool named {call.name}. The tools are: {known}."
             return self._answered(request_id, ToolAnswer(text, CallOutcome.BLOCKED, blocked_by="unknown tool"), 0)
         if call.broken_arguments is not None:
             error = ToolArgumentsError(f"The arguments are no JSON object: {call.broken_arguments[:200]}")
             return self._answered(request_id, ToolAnswer(str(error), CallOutcome.FAILED), 0)
+        if tool.schema.grade is not Grade.READ:
+            return self._answered(request_id, ToolAnswer(NO_WRITES, CallOutcome.BLOCKED, blocked_by="approval"), 0)
         return None
 
     def _answered(self, request_id: str, answer: ToolAnswer, elapsed_ms: int, *, interrupted: bool = False) -> Answered:
@@ -146,15 +178,11 @@ class ToolGate:
         return scrubbed if isinstance(scrubbed, Mapping) else {}
 
 
-async def _ended(shared: RunCalls) -> None:
-    """Return when running reads must end: at a hard pull, or when the patience of a steer is over."""
-    hard = asyncio.ensure_future(shared.brake.pulled_hard())
-    over = asyncio.ensure_future(shared.patience_over.wait())
-    try:
-        await asyncio.wait({hard, over}, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        hard.cancel()
-        over.cancel()
+def _stopwatch() -> Callable[[], int]:
+    """Milliseconds since it was started."""
+    clock = asyncio.get_running_loop().time
+    started = clock()
+    return lambda: round((clock() - started) * 1000)
 
 
 def _superseded() -> ToolAnswer:

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from bot.errors import DatabaseUnavailableError
-from bot.telemetry import log
+from bot.interrupts.races import to_the_end
+from bot.worker.faults import contained
 from storage import queue
 from storage.engine import Database
 from storage.queue import Claimed, Unclaimed
@@ -27,9 +29,8 @@ class ClaimLoop:
         poll_s: float,
     ) -> None:
         self._database, self._means, self._work = database, means, work
-        self._room = asyncio.Semaphore(at_once)
-        self._poll_s = poll_s
-        self._hint = asyncio.Event()
+        self._at_once, self._poll_s = at_once, poll_s
+        self._hint, self._room = asyncio.Event(), asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def hear(self) -> None:
@@ -40,45 +41,57 @@ class ClaimLoop:
         """Claim until cancelled; the runs under way are then cancelled too, and hand themselves back."""
         try:
             while True:
-                await self._room.acquire()
-                claimed = await self._claim(worker_id)
-                if isinstance(claimed, Claimed):
-                    self._begin(claimed)
-                    continue
-                self._room.release()
-                if isinstance(claimed, Unclaimed):
-                    await self._wait(LOCKED_S if claimed is Unclaimed.LOCKED else self._poll_s)
+                await self._until_room()
+                self._hint.clear()
+                # Cancelled in the middle, a claim could be ours without anybody who works on it or hands it back.
+                wait_s = await to_the_end(self._claim(worker_id))
+                await self._until_hint(wait_s)
         finally:
-            await self._end_all()
+            await to_the_end(self._end_all())
 
-    async def _claim(self, worker_id: str) -> Claimed | Settled | Unclaimed:
-        self._hint.clear()
+    async def _until_room(self) -> None:
+        while len(self._tasks) >= self._at_once:
+            self._room.clear()
+            await self._room.wait()
+
+    async def _until_hint(self, seconds: float) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._hint.wait()
+
+    async def _claim(self, worker_id: str) -> float:
+        """Claim one thread and begin with it; the seconds until the next look, if no hint comes before."""
         try:
-            async with self._database.transaction() as tx:
-                return await queue.claim(tx, worker_id, self._means)
+            claimed = await contained("claim.broke", self._take(worker_id))
         except DatabaseUnavailableError:
-            return Unclaimed.NONE_READY
+            return self._poll_s
+        match claimed:
+            case Claimed():
+                self._begin(claimed)
+                return 0
+            case Settled():
+                return 0
+            case Unclaimed.LOCKED:
+                return LOCKED_S
+            case _:
+                return self._poll_s
+
+    async def _take(self, worker_id: str) -> Claimed | Settled | Unclaimed:
+        async with self._database.transaction() as tx:
+            return await queue.claim(tx, worker_id, self._means)
 
     def _begin(self, claimed: Claimed) -> None:
         task = asyncio.create_task(self._one(claimed))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
 
     async def _one(self, claimed: Claimed) -> None:
-        try:
-            await self._work(claimed)
-        # A fault outside a turn may not end the loop that every other run needs.
-        except Exception:
-            log.exception("claim.broke", run_id=claimed.claim.run_id)
-        finally:
-            self._room.release()
+        with suppress(DatabaseUnavailableError):
+            await contained("run.escaped", self._work(claimed), run_id=claimed.claim.run_id)
 
-    async def _wait(self, seconds: float) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._hint.wait()
-        except TimeoutError:
-            return
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._room.set()
 
     async def _end_all(self) -> None:
         for task in self._tasks:

@@ -1,14 +1,16 @@
 """One claim, from taking to letting go: the turn, and the settlement of how it ended.
 
-Whatever happens in a turn, the run is settled or handed back here; nothing it raises reaches another run.
+Whatever happens in a turn, the run is settled or handed back here; nothing it raises reaches another run. An outage
+of the database is no end of a run: it is handed back, and goes on when the database is there again.
 """
 
 import asyncio
 
 from bot.agent.run_writer import RunWriter
 from bot.agent.turn_loop import LetGo, TurnLoop, TurnMeans
-from bot.errors import DatabaseUnavailableError
+from bot.errors import DatabaseUnavailableError, SettingsError
 from bot.interrupts.brake import Brake
+from bot.interrupts.races import to_the_end
 from bot.interrupts.watcher import LiveRuns
 from bot.rules.terms import FailureClass
 from bot.rules.turn_ends import End, Failed
@@ -16,6 +18,9 @@ from bot.telemetry import log
 from storage import history, queue, settlement
 from storage.queue import Claimed
 from storage.settlement import Means
+
+OUTAGES = (DatabaseUnavailableError, SettingsError)
+"""The database is away, or does not want us any more: true of the database, and not of the run."""
 
 
 class OneRun:
@@ -30,29 +35,37 @@ class OneRun:
         brake = self._live.add(claim.run_id, claim.thread_id, claim.fence)
         log.info("run.claimed", run_id=claim.run_id, fence=claim.fence, first=claimed.first)
         try:
+            await self._settled_or_let_go(claimed, brake)
+        except asyncio.CancelledError:
+            await to_the_end(self._hand_back(claimed))
+            raise
+        except OUTAGES as away:
+            log.warning("run.handed_back", run_id=claim.run_id, fence=claim.fence, error=str(away))
+            await to_the_end(self._hand_back(claimed))
+        finally:
+            self._live.remove(brake)
+
+    async def _settled_or_let_go(self, claimed: Claimed, brake: Brake) -> None:
+        try:
             end = await self._turn_end(claimed, brake)
             if isinstance(end, LetGo):
-                log.info("run.let_go", run_id=claim.run_id, fence=claim.fence)
+                await self._let_go(claimed, brake)
                 return
             await self._settle(claimed, brake, end)
-        except (asyncio.CancelledError, DatabaseUnavailableError):
-            await self._hand_back(claimed)
-            raise
-        finally:
-            self._live.remove(claim.run_id)
-
-    async def _turn_end(self, claimed: Claimed, brake: Brake) -> End | LetGo:
-        try:
-            async with self._turn.database.transaction() as tx:
-                events = await history.load(tx, claimed.claim.thread_id)
-            writer = RunWriter(self._turn.database, claimed.claim, brake, events)
-            return await TurnLoop(self._turn, claimed, brake, writer).run()
-        except DatabaseUnavailableError:
+        except OUTAGES:
             raise
         # A fault of ours in one run must settle that run, with its true class, and harm no other.
         except Exception as error:
             log.exception("run.broke", run_id=claimed.claim.run_id)
-            return Failed(FailureClass.INTERNAL, type(error).__name__)
+            await self._settle(claimed, brake, Failed(FailureClass.INTERNAL, type(error).__name__))
+
+    async def _turn_end(self, claimed: Claimed, brake: Brake) -> End | LetGo:
+        database = self._turn.database
+        events = await database.persist(
+            lambda tx: history.load(tx, claimed.claim.thread_id), give_up=lambda: brake.is_lost
+        )
+        writer = RunWriter(database, claimed.claim, brake, events)
+        return await TurnLoop(self._turn, claimed, brake, writer).run()
 
     async def _settle(self, claimed: Claimed, brake: Brake, end: End) -> None:
         settled = await self._turn.database.persist(
@@ -63,10 +76,16 @@ class OneRun:
             return
         log.info("run.settled", run_id=settled.run_id, reason=settled.reason, fence=claimed.claim.fence)
 
+    async def _let_go(self, claimed: Claimed, brake: Brake) -> None:
+        log.info("run.let_go", run_id=claimed.claim.run_id, fence=claimed.claim.fence)
+        if brake.is_lost:
+            # A worker that no longer believed itself may still be the owner: then nobody has to wait for its lease.
+            await self._hand_back(claimed)
+
     async def _hand_back(self, claimed: Claimed) -> None:
         """Let another worker go on at once; where that fails, the lease runs out by itself."""
         try:
             async with self._turn.database.transaction() as tx:
                 await queue.give_back(tx, claimed.claim)
-        except DatabaseUnavailableError:
+        except OUTAGES:
             log.warning("run.not_handed_back", run_id=claimed.claim.run_id)

@@ -4,14 +4,18 @@ Every process may run one; each step locks the thread and looks again, so that t
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from bot.errors import DatabaseBusyError, DatabaseUnavailableError
 from bot.telemetry import log
+from bot.worker.faults import contained
 from storage import queue, settlement
-from storage.engine import Database
+from storage.engine import Database, Transaction
 from storage.settlement import Means
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,46 +39,65 @@ class Reaper:
 
     async def run(self) -> None:
         """Look around until cancelled."""
-        away = False
+        clock = asyncio.get_running_loop().time
+        # Whoever starts cannot know whether the database was away until now, which makes every heartbeat old.
+        away, beats_count_from = True, 0.0
         while True:
             try:
-                # After an outage every heartbeat is old, and every worker alive: they get one lease to say so.
                 if away:
-                    await asyncio.sleep(self._limits.lease_s)
-                await self.look()
-                away = False
+                    await self._is_there()
+                    beats_count_from = clock() + self._limits.lease_s
+                    away = False
+                await self.look(take_over=clock() >= beats_count_from)
             except DatabaseUnavailableError as error:
                 # A lock that was held for a moment makes no heartbeat old.
-                away = not isinstance(error, DatabaseBusyError)
+                away = away or not isinstance(error, DatabaseBusyError)
             await asyncio.sleep(self._limits.look_every_s)
 
-    async def look(self) -> None:
-        """Look once."""
-        await self._take_over()
-        await self._end_hung_stops()
-        await self._end_pauses()
-        await self._judge_people()
+    async def look(self, *, take_over: bool = True) -> None:
+        """Look once; without `take_over` every worker is believed to be alive."""
+        if take_over:
+            await self._each("thread.not_taken_back", await self._read(self._lost), self._take_back)
+        await self._each("run.stop_still_hangs", await self._read(self._hung), self._end_hung_stop)
+        await self._each("run.still_paused", await self._read(self._overdue), self._end_pause)
+        await contained("people.not_judged", self._judge_people())
 
-    async def _take_over(self) -> None:
-        async with self._database.transaction() as tx:
-            lost = await queue.lost_threads(tx, self._limits.lease_s)
-        for thread_id in lost:
-            async with self._database.transaction() as tx:
-                settled = await queue.take_back(tx, thread_id, self._limits.lease_s, self._means)
-            log.warning("thread.taken_back", thread_id=thread_id, reason=settled.reason if settled else None)
+    async def _is_there(self) -> None:
+        """Raise DatabaseUnavailableError while the database is away."""
+        await self._read(self._lost)
 
-    async def _end_hung_stops(self) -> None:
+    async def _read(self, look: Callable[[Transaction], Awaitable[list[T]]]) -> list[T]:
         async with self._database.transaction() as tx:
-            hung = await queue.hung_stops(tx, self._limits.hung_stop_s)
-        for thread_id, run_id in hung:
-            async with self._database.transaction() as tx:
-                await settlement.overdue_stop(tx, thread_id, run_id, self._limits.hung_stop_s, self._means)
-            log.warning("run.stop_was_hung", run_id=run_id)
+            return await look(tx)
 
-    async def _end_pauses(self) -> None:
+    async def _each(self, event: str, found: Iterable[T], end: Callable[[T], Awaitable[None]]) -> None:
+        """Deal with what was found, one after the other; one that is locked or broken holds up no other."""
+        for each in found:
+            try:
+                await contained(event, end(each), found=str(each))
+            except DatabaseBusyError:
+                log.info("reaper.will_look_again", found=str(each))
+
+    async def _lost(self, tx: Transaction) -> list[str]:
+        return await queue.lost_threads(tx, self._limits.lease_s)
+
+    async def _take_back(self, thread_id: str) -> None:
         async with self._database.transaction() as tx:
-            overdue = await queue.overdue_pauses(tx, self._limits.pause_s)
-        for thread_id, run_id in overdue:
-            async with self._database.transaction() as tx:
-                await queue.end_pause(tx, thread_id, run_id, self._limits.pause_s, self._means)
-            log.info("run.pause_ended", run_id=run_id)
+            settled = await queue.take_back(tx, thread_id, self._limits.lease_s, self._means)
+        log.warning("thread.taken_back", thread_id=thread_id, reason=settled.reason if settled else None)
+
+    async def _hung(self, tx: Transaction) -> list[tuple[str, str]]:
+        return await queue.hung_stops(tx, self._limits.hung_stop_s)
+
+    async def _end_hung_stop(self, hung: tuple[str, str]) -> None:
+        async with self._database.transaction() as tx:
+            await settlement.overdue_stop(tx, *hung, self._limits.hung_stop_s, self._means)
+        log.warning("run.stop_was_hung", run_id=hung[1])
+
+    async def _overdue(self, tx: Transaction) -> list[tuple[str, str]]:
+        return await queue.overdue_pauses(tx, self._limits.pause_s)
+
+    async def _end_pause(self, overdue: tuple[str, str]) -> None:
+        async with self._database.transaction() as tx:
+            await queue.end_pause(tx, *overdue, self._limits.pause_s, self._means)
+        log.info("run.pause_ended", run_id=overdue[1])

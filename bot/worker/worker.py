@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from bot.errors import DatabaseUnavailableError
+from bot.errors import DatabaseUnavailableError, SettingsError
+from bot.interrupts.races import to_the_end
 from bot.interrupts.watcher import LiveRuns
 from bot.telemetry import log
 from bot.worker.claim_loop import ClaimLoop
@@ -43,9 +44,13 @@ class Worker:
                 group.create_task(self._claims.run(worker_id))
                 group.create_task(self._reaper.run())
         finally:
-            with suppress(DatabaseUnavailableError):
-                async with self._database.transaction() as tx:
-                    await queue.retire(tx, worker_id)
+            await to_the_end(self._retire(worker_id))
+
+    async def _retire(self, worker_id: str) -> None:
+        """Say that this worker is gone, so that nobody waits for its lease."""
+        with suppress(DatabaseUnavailableError, SettingsError):
+            async with self._database.transaction() as tx:
+                await queue.retire(tx, worker_id)
 
     async def _register(self, worker_id: str) -> None:
         await self._database.persist(lambda tx: queue.register(tx, worker_id), give_up=lambda: False)

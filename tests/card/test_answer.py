@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from slack_sdk.models.blocks import MarkdownBlock
 
 from bot.card.answer import LEAST_LIMIT, PART_LIMIT, parts, plain
-from bot.card.text import is_blank, unescape, units
+from bot.card.text import unescape, units
+from bot.rules.blank import is_blank
 from tests.card.field_reports import report
 
 ROWS = "\n".join(f"2026-11-30T15:0{n % 10}:00 {n:04} **not bold** | a | b | <!channel> & more" for n in range(400))
@@ -167,6 +168,14 @@ def test_a_link_bold_code_or_address_on_the_border_stays_in_one_piece(before, pi
     sent = parts(text, 1_000)
 
     assert sum(piece in unescape(part) for part in sent) == 1
+
+
+def test_text_without_spaces_is_cut_before_a_link_and_not_inside_it():
+    link = "[\u8d44\u6599](https://wiki.example/" + "a" * 80 + ")"
+
+    sent = parts("\u6f22" * 950 + link + "\u6f22" * 950, 1_000)
+
+    assert sent == ("\u6f22" * 950, link + "\u6f22" * (1_000 - len(link)), "\u6f22" * (len(link) - 50))
 
 
 @pytest.mark.parametrize(("marks", "inside"), [("**", "bold "), ("`", "code "), ("**", "bold")])

@@ -18,7 +18,6 @@ from bot.card.text import (
     escape,
     escape_once,
     escaped_units,
-    is_blank,
     label,
     shown_url,
     sound,

@@ -19,10 +19,15 @@ NAMES_BY_OTHERS = {
 """Names that are not ours to choose, and who chose them."""
 BROAD_EXCEPTS = {
     "bot/card/publisher.py": 1,
-    "bot/worker/claim_loop.py": 1,
+    "bot/tools/gate.py": 1,
+    "bot/worker/faults.py": 1,
     "bot/worker/one_run.py": 1,
 }
-"""Where everything may be caught, and how often: around a card's update, around the claim loop, around a turn."""
+"""Where everything may be caught, and how often.
+
+Around a card's update; around a tool, which may break without ending its run; around a piece of a worker's own work
+(a claim, a row that the reaper found), which may break without ending the worker; around a turn.
+"""
 MAY_HOLD_CODE = frozenset({"bot/slack/listeners/__init__.py"})
 _BROAD = frozenset({"Exception", "BaseException"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -225,6 +225,15 @@ def test_at_the_limit_only_the_last_call_is_cut() -> None:
     assert played[-1] == Finish(at_limit=True)
 
 
+def test_broken_arguments_end_properly() -> None:
+    calls = (Call("f", {"a": 1}), Call("g", {"b": 2}))
+
+    played = one_round(calls=calls, fault=Fault(FaultKind.BROKEN_ARGUMENTS))
+
+    assert [beat.cut for beat in played if isinstance(beat, Send)] == [False, True]
+    assert played[-1] == Finish(at_limit=False)
+
+
 @settings(deadline=None)
 @given(st.dictionaries(st.text(), st.integers() | st.text()))
 def test_half_of_the_arguments_is_never_json(arguments: dict[str, object]) -> None:

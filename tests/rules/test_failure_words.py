@@ -19,7 +19,7 @@ SAID = [
         FailureClass.MODEL_NOT_FOUND,
         404,
         "The model service does not know this model or address (404). "
-        "Whoever runs Steersman: check the model's name and address in the settings.",
+        "Whoever runs Steersman: check STEERSMAN_MODEL and the address of the service.",
     ),
     (
         FailureClass.MODEL_REQUEST,
@@ -53,7 +53,7 @@ SAID = [
         FailureClass.MODEL_LIMIT,
         None,
         "The model's message was longer than it may be and was cut off. Ask for less at once. "
-        "Whoever runs Steersman: the limit is in the settings.",
+        "Whoever runs Steersman: raise answer_tokens under limits in the settings file.",
     ),
     (
         FailureClass.HISTORY,
@@ -64,7 +64,7 @@ SAID = [
         FailureClass.BUDGET,
         None,
         "This analysis has used up what it may use. Ask a narrower question. "
-        "Whoever runs Steersman: the limits are in the settings.",
+        "Whoever runs Steersman: raise rounds under limits in the settings file.",
     ),
     (FailureClass.INTERNAL, None, f"Something went wrong inside Steersman. Ask again. {LOG}"),
 ]

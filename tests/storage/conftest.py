@@ -1,5 +1,9 @@
 """What the tests of the storage share: a desk over a fresh database, and a connection of the test's own."""
 
+import shutil
+import tempfile
+from pathlib import Path
+
 import asyncpg
 import pytest
 
@@ -15,6 +19,22 @@ async def raw(database_url):
 
 
 @pytest.fixture
-def desk(database, raw):
+async def watch(database_url):
+    """A second one, to look at the server while the first is at work."""
+    connection = await asyncpg.connect(database_url)
+    yield connection
+    await connection.close()
+
+
+@pytest.fixture
+def desk(database, raw, watch):
     """People and workers of one database."""
-    return Desk(database, raw)
+    return Desk(database, raw, watch)
+
+
+@pytest.fixture
+def short_folder():
+    """A folder for a server of the test's own; a test's usual folder is too long a path for a socket."""
+    folder = Path(tempfile.mkdtemp(prefix="steersman-", dir="/tmp"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)

@@ -68,10 +68,13 @@ def message(who: str, text: str, at: str, *, mention: bool = False, thread: str 
 
 
 class Desk:
-    """Where people and workers of one database are at work; `raw` is a connection of the test's own."""
+    """Where people and workers of one database are at work; `raw` and `watch` are connections of the test's own.
 
-    def __init__(self, database: Database, raw: Any) -> None:
-        self.database, self.raw = database, raw
+    `watch` is for looking at the server while something else waits.
+    """
+
+    def __init__(self, database: Database, raw: Any, watch: Any) -> None:
+        self.database, self.raw, self.watch = database, raw, watch
         self._ids, self._clock = itertools.count(1), itertools.count(1)
         self.means = Means(lambda: f"id{next(self._ids)}", lambda text: [text])
         reception = Reception(OUR, frozenset({"AALERT"}), frozenset({"boss"}))

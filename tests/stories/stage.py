@@ -26,13 +26,17 @@ WITHIN_S = 20.0
 
 
 class Targets:
-    """What the tools read: every path answers with its name; a path that begins with /gate/ waits to be opened."""
+    """What the tools read: every path answers with its name; a path that begins with /gate/ waits to be opened.
+
+    `bodies` gives other answers by their paths: what is sent, and its content type.
+    """
 
     def __init__(self) -> None:
         self.url = ""
         self.paths: list[str] = []
         self.request_ids: list[str] = []
         self.left: list[str] = []
+        self.bodies: dict[str, tuple[bytes, str]] = {}
         self._opened: dict[str, asyncio.Event] = {}
         self._news = asyncio.Condition()
 
@@ -73,7 +77,9 @@ class Targets:
         except asyncio.CancelledError:
             self.left.append(request.path)
             raise
-        return web.Response(text=f"this is {request.path[1:]}")
+        name = (f"this is {request.path[1:]}".encode(), "text/plain; charset=utf-8")
+        body, kind = self.bodies.get(request.path, name)
+        return web.Response(body=body, headers={"Content-Type": kind})
 
 
 @dataclass
@@ -110,6 +116,8 @@ class Stage:
         self.workers: list[Worker] = []
         self.limits: dict[str, object] = {}
         self.environment: dict[str, str] = {}
+        self.readable = [targets.url]
+        self._looking = asyncio.Lock()
 
     @classmethod
     @contextlib.asynccontextmanager
@@ -136,9 +144,11 @@ class Stage:
 
     def settings(self) -> Settings:
         """The settings of an app on this stage."""
-        host = self.targets.url.removeprefix("http://")
         config = {
-            "egress": {"allow": [self.targets.url], "loopback": [{"address": host}]},
+            "egress": {
+                "allow": self.readable,
+                "loopback": [{"address": url.removeprefix("http://")} for url in self.readable],
+            },
             "limits": {"patience_s": 0.2, "lease_s": 2.0, **self.limits},
         }
         environment = {
@@ -187,10 +197,15 @@ class Stage:
         """Wait until a look (async) gives something true, and return that."""
         never = asyncio.Event()
         async with asyncio.timeout(within):
-            while not (seen := await look()):
+            while not (seen := await self._looked(look)):
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(never.wait(), 0.01)
             return seen
+
+    async def _looked(self, look):
+        # Stories that wait side by side share one connection, which takes one question at a time.
+        async with self._looking:
+            return await look()
 
 
 class Thread:
@@ -226,8 +241,8 @@ class Thread:
         """Wait until a card shows a state, and return it."""
 
         def shows():
-            cards = self.cards()
-            return cards[number] if cards and state_of(cards[number]) == state else None
+            found = self.cards()[number:][:1]
+            return found[0] if found and state_of(found[0]) == state else None
 
         return await self.stage.slack.wait_for(shows, WITHIN_S)
 
@@ -294,6 +309,16 @@ def words_of(card) -> str:
 
     walk(list(card.blocks))
     return " ".join(found)
+
+
+def lines_of(card) -> list[str]:
+    """The lines of a card that are written as rich text, as a person reads them; names of people as their ids."""
+    sections = [part for block in card.blocks if block["type"] == "rich_text" for part in block["elements"]]
+    return ["".join(_shown(element) for element in section["elements"]) for section in sections]
+
+
+def _shown(element) -> str:
+    return str(element.get("text") or element.get("fallback") or element.get("user_id") or "")
 
 
 def _event_type(message) -> str | None:

@@ -20,7 +20,7 @@ COMMANDS: Mapping[str, Command] = MappingProxyType({
 
 
 class Buttons:
-    """Stop, Pause and Resume."""
+    """Stop, Pause and Resume; and an answer to every other button, since a click without one looks like a fault."""
 
     def __init__(self, edge: Edge) -> None:
         self._edge = edge
@@ -28,6 +28,9 @@ class Buttons:
     async def press(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Carry a button out; what is acknowledged before it is stored is lost when the database is away."""
         pressed = parse_action(body)
-        if isinstance(pressed, Press):
-            await self._edge.press(pressed, COMMANDS[pressed.action_id])
+        command = COMMANDS.get(pressed.action_id) if isinstance(pressed, Press) else None
+        if isinstance(pressed, Press) and command is not None:
+            await self._edge.press(pressed, command)
+        else:
+            self._edge.useless_press(body)
         await ack()
