@@ -8,11 +8,12 @@ import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from benchmarks.contender import contender
-from benchmarks.figures import ratio, spread
+from benchmarks.contender import Contender, contender
+from benchmarks.figures import ratio, rounded, spread
 from benchmarks.ground import Ground, environment
+from bot.app import SOCKETS
 from bot.playground.local_slack import LocalSlack, SlackOptions
 from bot.playground.socket_mode import Envelope
 
@@ -21,7 +22,7 @@ PEOPLE, CHANNEL = ("U0ANA", "U0BEN"), "C0INCIDENTS"
 CONNECT_S, SETTLE_S = 20.0, 20.0
 KINDS = ("mention", "reply", "chatter")
 WEIGHTS = (1, 3, 6)
-"""Of ten gestures: one asks in a new thread (two events, as Slack sends both), three go on in a thread, six are talk."""
+"""Of ten gestures one asks in a new thread (two events, as Slack sends it), three go on in a thread, six are talk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,10 @@ class Size:
     rate: float = 50.0
     gestures: int = 450
     rounds: int = 6
+
+
+WARM_UP = Size(rate=10, gestures=40)
+"""Sent first and not counted: connections are opened, people are looked up, statements are prepared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +57,41 @@ def gestures(size: Size, seed: int) -> list[Gesture]:
     ]
 
 
+@dataclass(slots=True)
+class Entrant:
+    """A contender with the Slack that it listens to; for each kind of event the seconds waited, and its CPU in all."""
+
+    slack: LocalSlack
+    process: Contender
+    waited: dict[str, list[float]] = field(default_factory=lambda: {kind: [] for kind in KINDS})
+    cpu_s: float = 0.0
+
+
 async def measure(ground: Ground, size: Size) -> Mapping[str, object]:
     """Let both contenders acknowledge the same rounds, in turn."""
-    waited: dict[str, dict[str, list[float]]] = {name: {kind: [] for kind in KINDS} for name in CONTENDERS}
     async with AsyncExitStack() as stack:
-        slacks = {name: await _listening(stack, ground, name) for name in CONTENDERS}
-        for slack in slacks.values():
-            await _round(slack, gestures(Size(size.rate, 40), seed=0))
+        entrants = [await _entrant(stack, ground, name) for name in CONTENDERS]
+        for entrant in entrants:
+            await _round(entrant.slack, gestures(WARM_UP, seed=0))
         for number in range(1, size.rounds + 1):
-            for name in CONTENDERS if number % 2 else reversed(CONTENDERS):
-                found = await _round(slacks[name], gestures(size, number))
-                for kind, seconds in found:
-                    waited[name][kind].append(seconds * 1000)
-    return _told(waited)
+            for entrant in entrants if number % 2 else reversed(entrants):
+                await _measured(entrant, gestures(size, number))
+    return _told(*entrants)
 
 
-async def _listening(stack: AsyncExitStack, ground: Ground, name: str) -> LocalSlack:
+async def _entrant(stack: AsyncExitStack, ground: Ground, name: str) -> Entrant:
     slack = await stack.enter_async_context(LocalSlack.running(SlackOptions(retry_delays=())))
-    await stack.enter_async_context(contender(name, environment(await ground.fresh(), slack)))
-    await slack.wait_for(lambda: len(slack.socket_mode.sockets) >= 2, CONNECT_S)
-    return slack
+    process = await stack.enter_async_context(contender(name, environment(await ground.fresh(), slack)))
+    await slack.wait_for(lambda: len(slack.socket_mode.sockets) >= SOCKETS, CONNECT_S)
+    return Entrant(slack, process)
+
+
+async def _measured(entrant: Entrant, gestures: Sequence[Gesture]) -> None:
+    before = await entrant.process.ask("usage")
+    for kind, seconds in await _round(entrant.slack, gestures):
+        entrant.waited[kind].append(seconds)
+    after = await entrant.process.ask("usage")
+    entrant.cpu_s += after["cpu_s"] - before["cpu_s"]
 
 
 async def _round(slack: LocalSlack, gestures: Sequence[Gesture]) -> list[tuple[str, float]]:
@@ -105,14 +125,20 @@ def _waited(envelope: Envelope) -> float:
     return envelope.acked_at - envelope.attempts[0].at
 
 
-def _told(waited: Mapping[str, Mapping[str, Sequence[float]]]) -> Mapping[str, object]:
-    told: dict[str, object] = {}
-    for kind in ("all", *KINDS):
-        ours, bare = (spread(_of(waited[name], kind)) for name in CONTENDERS)
-        ratios = {key: ratio(ours[key], bare[key]) for key in ("p50", "p95")}
-        told[kind] = {"steersman_ms": ours, "bare_ms": bare, "times": ratios}
-    return told
+def _told(ours: Entrant, bare: Entrant) -> Mapping[str, object]:
+    times = {"all": _beside(ours, bare, KINDS), **{kind: _beside(ours, bare, (kind,)) for kind in KINDS}}
+    cpu = {name: _cpu_ms(each) for name, each in (("steersman_cpu_ms", ours), ("bare_cpu_ms", bare))}
+    return {"events": times, "an_event": cpu}
 
 
-def _of(samples: Mapping[str, Sequence[float]], kind: str) -> list[float]:
-    return [each for name, found in samples.items() if kind in ("all", name) for each in found]
+def _beside(ours: Entrant, bare: Entrant, kinds: Sequence[str]) -> Mapping[str, object]:
+    mine, least = (spread([seconds * 1000 for kind in kinds for seconds in each.waited[kind]]) for each in (ours, bare))
+    return {
+        "steersman_ms": mine,
+        "bare_ms": least,
+        "times": {key: ratio(mine[key], least[key]) for key in ("p50", "p95")},
+    }
+
+
+def _cpu_ms(entrant: Entrant) -> float:
+    return rounded(entrant.cpu_s * 1000 / sum(len(waited) for waited in entrant.waited.values()))

@@ -51,7 +51,7 @@ class BareLoop:
 
     async def _ask(self, messages: list[dict[str, Any]]) -> tuple[str, list[dict[str, Any]]]:
         body = {"model": MODEL, "messages": messages, "stream": True, "tools": TOOLS}
-        text, calls = "", {}
+        text, calls = "", dict[int, dict[str, Any]]()
         async with aconnect_sse(self._client, "POST", self._url, json=body) as source:
             async for event in source.aiter_sse():
                 if event.data == "[DONE]":

@@ -8,8 +8,10 @@ import json
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
+ROOT = Path(__file__).resolve().parents[1]
 START_S = 30.0
 ASK_S = 120.0
 
@@ -50,7 +52,9 @@ async def contender(
     """Start a contender of benchmarks/contenders.py; it is ready when the block begins."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "benchmarks.contenders", name,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=16 * 1024 * 1024,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, limit=16 * 1024 * 1024, cwd=ROOT,
+        # Its log is of no interest; what a broken one says last is told by the error.
+        stderr=asyncio.subprocess.DEVNULL,
     )  # fmt: skip
     try:
         started = Contender(process)

@@ -125,7 +125,7 @@ CONTENDERS: Mapping[str, Callable[[Settings], AbstractAsyncContextManager[Answer
 })
 
 
-async def _usage(_: str) -> object:
+async def _usage(_: str) -> dict[str, object]:
     return {"cpu_s": time.process_time()}
 
 

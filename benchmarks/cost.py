@@ -5,9 +5,10 @@ log and bytes in its journal, so that neither is the product's own count.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 
 import asyncpg
 
@@ -18,6 +19,7 @@ from benchmarks.scripts import many_rounds, thirteen_calls
 from benchmarks.statement_log import counted
 from benchmarks.targets import Targets
 from bot.llm.script import Script
+from bot.playground.json_reading import object_at
 from bot.playground.local_slack import LocalSlack
 from bot.playground.model_server import ModelServer
 
@@ -86,25 +88,25 @@ async def _runs(ground: Ground, size: Size) -> Mapping[str, object]:
         return {**numbers, "times": times, "idle_cpu_ms_a_second": rounded(idle)}
 
 
-async def _cpu_of(measured: Contender, work) -> float:
+async def _cpu_of(measured: Contender, work: Callable[[], Awaitable[None]]) -> float:
     """Milliseconds of CPU that a contender took while work was done."""
     before = await measured.ask("usage")
     await work()
     after = await measured.ask("usage")
-    return (after["cpu_s"] - before["cpu_s"]) * 1000
+    return float(after["cpu_s"] - before["cpu_s"]) * 1000
 
 
 async def _asked(world: Servers, runs: int) -> None:
     """Ask so often, one after another, and wait each time for the answer and for a card that says so."""
     for _ in range(runs):
         message = await world.slack.say(ANA, CHANNEL, "@Steersman why is checkout slow?")
-        await world.slack.wait_for(lambda ts=message.ts: _is_over(world.slack, ts), WITHIN_S)
+        await world.slack.wait_for(partial(_is_over, world.slack, message.ts), WITHIN_S)
 
 
 def _is_over(slack: LocalSlack, ts: str) -> bool:
     """Whether the thread shows an answer, and a card that says done."""
     shown = [message.metadata or {} for message in slack.thread(CHANNEL, ts)]
-    states = [each.get("event_payload", {}).get("state") for each in shown]
+    states = [object_at(each, "event_payload").get("state") for each in shown]
     return "done" in states and any(each.get("event_type") == "steersman_post" for each in shown)
 
 

@@ -63,7 +63,7 @@ class Ground:
 async def ground() -> AsyncIterator[Ground]:
     """A server of this block's own, in a folder that is removed with it."""
     # The path of a Unix socket may have about a hundred characters.
-    folder = Path(tempfile.mkdtemp(prefix="steersman-bench-", dir="/tmp"))  # noqa: S108
+    folder = Path(tempfile.mkdtemp(prefix="steersman-bench-", dir="/tmp"))
     try:
         first = EmbeddedPostgres(folder)
         with (folder / "postgresql.conf").open("a", encoding="utf-8") as settings:

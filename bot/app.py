@@ -51,6 +51,7 @@ from storage.embedded import EmbeddedPostgres
 from storage.engine import Database
 from storage.inbox import Inbox, Reception
 from storage.migrations import migrate
+from storage.policies import Policies
 from storage.presses import Presses
 from storage.readiness import Readiness, require
 from storage.settlement import Means
@@ -58,6 +59,8 @@ from storage.settlement import Means
 SOCKETS = 2
 """Connections for Socket Mode: Slack refreshes each every few hours, and the client opens the new one after the gap."""
 SLACK_TIMEOUT_S = 10
+OVERRIDES_KEPT_S = 5.0
+"""Seconds after which a channel's own policy rows are read again."""
 APP_TOKEN_REFUSED = PERMANENT | {"not_allowed_token_type", "no_permission", "token_expired"}
 
 
@@ -87,7 +90,7 @@ class App:
         self.settings, self.database, self.slack = settings, database, slack
         self.scrubber = Scrubber(settings.secrets())
         self.means = Means(mint_id, parts)
-        self.people = People(database, slack.calls, slack.our)
+        self.people = People(database, slack.calls, slack.our, self.scrubber.text)
         self.edge = self._edge()
 
     def worker(self, live: LiveRuns | None = None) -> Worker:
@@ -136,7 +139,7 @@ class App:
 
     def _edge(self) -> Edge:
         policy = self.settings.config.policy
-        reception = Reception(self.slack.our, policy.alert_apps, policy.approvers)
+        reception = Reception(self.slack.our, policy.alert_apps, policy.approvers, Policies(OVERRIDES_KEPT_S))
         desks = (Inbox(reception, self.means), Changes(reception, self.means), Presses(reception, self.means))
         return Edge(self.database, self.slack.calls, self.people, desks, time.time)
 
@@ -149,12 +152,12 @@ class App:
             # Our own echoes say where our posts stand; the inbox knows them and takes none of them in.
             ignoring_self_events_enabled=False,
         )
-        register(app, Messages(self.edge, self.people, self.slack.our), Buttons(self.edge))
+        register(app, Messages(self.edge, self.people, self.slack.our, self.scrubber.text), Buttons(self.edge))
         return app
 
     def _turn(self) -> TurnMeans:
         model, limits = self.settings.model(), self.settings.config.limits
-        earlier = Earlier(self.slack.calls, self.slack.our, self.people.names)
+        earlier = Earlier(self.slack.calls, self.slack.our, self.people.names, self.scrubber.text)
         return TurnMeans(
             database=self.database,
             provider=provider(model, Timeouts(idle=limits.model_idle_seconds)),
@@ -202,7 +205,7 @@ async def running(settings: Settings, *, pool_size: int = 10) -> AsyncIterator[A
 
 def database_url(settings: Settings) -> str:
     """The address of the database; the embedded one is started where none is set."""
-    return settings.database_url or EmbeddedPostgres(settings.data_folder / "postgres").url()
+    return settings.database_url or EmbeddedPostgres(settings.home / "postgres").url()
 
 
 async def ready_database(settings: Settings) -> str:

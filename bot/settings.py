@@ -110,7 +110,7 @@ class Settings:
         return self._given("DATABASE_URL") or None
 
     @property
-    def data_folder(self) -> Path:
+    def home(self) -> Path:
         """Where the embedded database lives."""
         return Path(self._given("STEERSMAN_DATA") or "~/.local/share/steersman").expanduser()
 

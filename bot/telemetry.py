@@ -30,7 +30,7 @@ _BARE = re.compile(r"[\w.:/@+,-]+")
 
 def configure(scrub: Scrub, *, level: str = "INFO", to: TextIO | None = None) -> None:
     """Set the log up once, at the start of a command; `scrub` removes secrets from every text."""
-    _configure_events(scrub, level, to)
+    set_up_events(scrub, level, to)
     sink = logging.StreamHandler(to or sys.stderr)
     sink.setFormatter(_OneLine(scrub))
     logging.basicConfig(handlers=[sink], level=logging.WARNING, force=True)
@@ -43,7 +43,9 @@ def configure(scrub: Scrub, *, level: str = "INFO", to: TextIO | None = None) ->
     sys.excepthook = ended
 
 
-def _configure_events(scrub: Scrub, level: str = "INFO", to: TextIO | None = None) -> None:
+def set_up_events(scrub: Scrub, level: str = "INFO", to: TextIO | None = None) -> None:
+    """Set up our own events alone, and leave alone what libraries log."""
+
     def rendered(_: object, __: str, event: MutableMapping[str, Any]) -> str:
         return _line(event, scrub)
 
@@ -105,4 +107,4 @@ def _when(record: logging.LogRecord) -> str:
 
 
 # Until a command sets the log up it would draw boxes around tracebacks, with the values of variables in them.
-_configure_events(scrub_shapes)
+set_up_events(scrub_shapes)

@@ -27,8 +27,7 @@ from storage.tables import runs as runs_table
 
 async def of_run(tx: Transaction, run_id: str) -> CardFacts | None:
     """The facts of one run; None where there is no such run. Must be the first statement of its transaction."""
-    # Between two statements the run could be settled: the card would show the half of each.
-    await tx.execute(sa.text("set transaction isolation level repeatable read read only"))
+    await _read_one_moment(tx)
     row = (await tx.execute(sa.select(runs_table).where(runs_table.c.id == run_id))).mappings().one_or_none()
     run = await runs.get(tx, run_id)
     if row is None or run is None:
@@ -66,6 +65,11 @@ async def of_run(tx: Transaction, run_id: str) -> CardFacts | None:
         answer_permalink=await posts.answer_permalink(tx, run_id),
         pause_id=run.pause_id,
     )
+
+
+async def _read_one_moment(tx: Transaction) -> None:
+    # Between two statements the run could be settled: the card would show the half of each.
+    await tx.execute(sa.text("set transaction isolation level repeatable read read only"))
 
 
 async def _settlement(tx: Transaction, run_id: str) -> Any:

@@ -49,12 +49,16 @@ async def create(tx: Transaction, run_id: str, place: Place) -> None:
 
 
 async def bump(tx: Transaction, run_id: str, *, at_once: bool = False) -> None:
-    """Ask for a new paint: at once for a change of state, else when the card's interval has passed."""
+    """Ask for a new paint: at once for a change of state, else when the card's interval has passed.
+
+    Only a change of state is worth a hint: progress waits for its interval, and whoever paints looks by itself.
+    """
     values: dict[str, Any] = {"wanted_rev": cards.c.wanted_rev + 1}
     if at_once:
         values["next_at"] = clock()
     await tx.execute(sa.update(cards).where(cards.c.run_id == run_id).values(**values))
-    await notify.notify(tx, notify.CARD, run=run_id)
+    if at_once:
+        await notify.notify(tx, notify.CARD, run=run_id)
 
 
 async def lease(tx: Transaction, token: str, *, lease_s: float, interval_s: float) -> LeasedCard | None:
@@ -135,7 +139,8 @@ async def painted(tx: Transaction, leased: LeasedCard, *, repaint_s: float | Non
 
 async def unpainted(tx: Transaction, leased: LeasedCard, *, retry_s: float) -> None:
     """Give a card back after a call whose outcome is not known or was refused: it is painted again later."""
-    again = {"wanted_rev": cards.c.wanted_rev + 1, "next_at": clock() + _seconds(retry_s)}
+    # An overdue repetition would be due at once, whatever the wait; the paint that comes stands for it.
+    again = {"wanted_rev": cards.c.wanted_rev + 1, "next_at": clock() + _seconds(retry_s), "repaint_at": None}
     given_back = sa.update(cards).where(_mine(leased)).values(**again, paint_token=None, paint_until=None)
     if (await tx.execute(given_back)).rowcount == 0:
         await bump(tx, leased.run_id)

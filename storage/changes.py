@@ -21,7 +21,7 @@ from bot.rules.terms import (
     Verdict,
 )
 from bot.rules.turn_ends import Cut
-from storage import cards, commands, inbox_rows, ingress, policies, runs, settlement, threads
+from storage import cards, commands, inbox_rows, ingress, runs, settlement, threads
 from storage.engine import Transaction
 from storage.inbox import Receipt, Reception
 from storage.inbox_rows import STARTS_A_RUN, Waiting
@@ -72,7 +72,7 @@ class Changes:
         return Receipt(None, run_id=await self._take_back(tx, thread, row))
 
     async def _edit_waiting(self, tx: Transaction, thread: Thread, row: Waiting, edit: Edit) -> Receipt:
-        overrides = await policies.of_channel(tx, thread.place)
+        overrides = await self._reception.policies.of_channel(tx, thread.place)
         judged = judge_edit(await self._arrival(tx, thread, edit, row), row.verdict, overrides)
         state = InboxState.WITHDRAWN if judged.verdict in {Verdict.IGNORE, Verdict.REFUSE} else InboxState.WAITING
         verdict = row.verdict if state is InboxState.WITHDRAWN else judged.verdict

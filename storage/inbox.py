@@ -5,7 +5,7 @@ bot was mentioned.
 """
 
 from collections.abc import Set as AbstractSet
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -37,7 +37,6 @@ from storage import (
     ingress,
     interrupts,
     notify,
-    policies,
     runs,
     settlement,
     threads,
@@ -47,9 +46,11 @@ from storage.inbox_rows import STARTS_A_RUN
 from storage.ingress import Seen
 from storage.interrupts import Order
 from storage.people import Person
+from storage.policies import Policies
 from storage.runs import NewRun, Run
 from storage.settlement import Means
 from storage.tables import inbox
+from storage.tables import threads as threads_table
 from storage.threads import Place, Thread
 
 MAY_GAIN_A_MENTION = frozenset({Verdict.IGNORE, Verdict.NOTE, Verdict.HOLD, ingress.UNJUDGED})
@@ -65,6 +66,7 @@ class Reception:
     our: OurIds
     alert_apps: AbstractSet[str] = frozenset()
     approvers: AbstractSet[str] = frozenset()
+    policies: Policies = field(default_factory=Policies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,7 @@ class Taken:
     arrival: Arrival
     judgement: Judgement
     is_uncertain: bool
+    run: Run | None = None
 
 
 class Inbox:
@@ -101,14 +104,17 @@ class Inbox:
 
     async def receive(self, tx: Transaction, message: Message, person: Person) -> Receipt:
         """Take one message in; it has exactly one verdict, whatever copies come."""
+        if message.mentions_bot and await _is_done(tx, message):
+            return Receipt(None, is_copy=True)
         place = Place(message.team_id, message.channel_id, message.thread_ts)
         thread = await threads.lock_at(tx, place)
         taken = await self._judge(tx, place, thread, message, person)
         if thread is None and _needs_a_thread(taken):
-            await threads.create(tx, self._means.mint_id(), place)
+            is_ours = await threads.create(tx, self._means.mint_id(), place)
             thread = await threads.lock_at(tx, place)
-            # Another message may have made the thread, and its run, while this one waited.
-            taken = await self._judge(tx, place, thread, message, person)
+            if not is_ours:
+                # Another message made the thread, and perhaps its run, while this one waited.
+                taken = await self._judge(tx, place, thread, message, person)
         if not await ingress.see(tx, message.dedupe_key, _seen(taken), message.gesture_key):
             return await self._second_copy(tx, thread, taken)
         return await self._carry_out(tx, thread, taken)
@@ -136,11 +142,11 @@ class Inbox:
         self, tx: Transaction, place: Place, thread: Thread | None, message: Message, person: Person
     ) -> Taken:
         run = await runs.newest(tx, thread.id) if thread else None
-        overrides = await policies.of_channel(tx, place)
+        overrides = await self._reception.policies.of_channel(tx, place)
         source = await self._source(tx, run, message.author, person.person_class)
         arrival = await self._arrival(tx, thread, run, message, source)
         is_uncertain = source in PEOPLE and person.person_class is PersonClass.UNKNOWN
-        return Taken(message, person, source, arrival, judge(arrival, overrides), is_uncertain)
+        return Taken(message, person, source, arrival, judge(arrival, overrides), is_uncertain, run)
 
     async def _source(self, tx: Transaction, run: Run | None, author: AuthorFacts, person_class: PersonClass) -> Source:
         is_requester = author.user_id is not None and await runs.is_requester(tx, run, author.user_id)
@@ -179,15 +185,13 @@ class Inbox:
             await _store(tx, thread, taken, InboxState.WITHDRAWN)
             return Receipt(verdict)
         await _store(tx, thread, taken, InboxState.WAITING)
-        if verdict in STARTS_A_RUN:
-            await threads.change(tx, thread.id, wake_seq=sa.text("wake_seq + 1"))
         return Receipt(verdict, taken.judgement.reply, await self._set_going(tx, thread, taken))
 
     async def _set_going(self, tx: Transaction, thread: Thread, taken: Taken) -> str | None:
         """Start a run, or tell the one there is; returns the run that the message is for."""
         if taken.judgement.verdict is Verdict.START:
             return await self._start(tx, thread, taken)
-        run = await runs.newest(tx, thread.id)
+        run = taken.run
         if run is None or run.state is RunState.SETTLED:
             return None
         if taken.judgement.verdict is Verdict.STEER:
@@ -197,7 +201,7 @@ class Inbox:
 
     async def _start(self, tx: Transaction, thread: Thread, taken: Taken) -> str:
         run_id, author = self._means.mint_id(), taken.person.user_id
-        previous = await runs.newest(tx, thread.id)
+        previous = taken.run
         title, by = settlement.title_of(taken.message.text), runs.started_by(taken.source)
         await runs.create(tx, thread, NewRun(run_id, run_id, previous.id if previous else None, author, title, by))
         return run_id
@@ -250,6 +254,12 @@ class Inbox:
         return await self._carry_out(tx, thread, taken)
 
 
+async def _is_done(tx: Transaction, message: Message) -> bool:
+    """Whether a mention was taken in before: Slack sends each twice, and the second may not even wait for the lock."""
+    first = await ingress.first_copy(tx, message.dedupe_key)
+    return first is not None and first.verdict not in MAY_GAIN_A_MENTION
+
+
 def _was_stopped(thread: Thread, message: Message) -> bool:
     """Whether this was sent before the thread's last stop: it came late, and may start and cut nothing any more."""
     return thread.stopped_before_ts is not None and ts_order(message.ts) <= thread.stopped_before_ts
@@ -283,4 +293,6 @@ async def _store(tx: Transaction, thread: Thread, taken: Taken, state: InboxStat
         "raw": asdict(taken.message) if state is InboxState.UNJUDGED else None,
     }
     await tx.execute(sa.insert(inbox).values(**values))
-    await threads.change(tx, thread.id, inbox_seq=seq)
+    # Only what asks for a run wakes the thread: notes and held messages wait for one.
+    wakes = int(state is InboxState.WAITING and taken.judgement.verdict in STARTS_A_RUN)
+    await threads.change(tx, thread.id, inbox_seq=seq, wake_seq=threads_table.c.wake_seq + wakes)

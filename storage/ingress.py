@@ -24,20 +24,19 @@ class Seen:
     interject: bool
 
 
+_SEE = insert(ingress).on_conflict_do_nothing()
+
+
 async def see(tx: Transaction, key: str, seen: Seen, gesture_key: str | None = None) -> bool:
     """Write down that something was seen; False when it had been seen before, under either key."""
-    statement = (
-        insert(ingress)
-        .values(
-            dedupe_key=key,
-            gesture_key=gesture_key,
-            verdict=seen.verdict,
-            policy_row=seen.policy_row,
-            interject=seen.interject,
-        )
-        .on_conflict_do_nothing()
-    )
-    return (await tx.execute(statement)).rowcount == 1
+    row = {
+        "dedupe_key": key,
+        "gesture_key": gesture_key,
+        "verdict": seen.verdict,
+        "policy_row": seen.policy_row,
+        "interject": seen.interject,
+    }
+    return (await tx.execute(_SEE, row)).rowcount == 1
 
 
 async def first_copy(tx: Transaction, key: str) -> Seen | None:

@@ -1,5 +1,7 @@
 """The rows of the steer policy that a channel has made its own."""
 
+import asyncio
+
 import sqlalchemy as sa
 
 from bot.rules.steer_policy import Overrides
@@ -9,11 +11,30 @@ from storage.tables import policy_overrides
 from storage.threads import Place
 
 
-async def of_channel(tx: Transaction, place: Place) -> Overrides:
-    """The overrides of a channel; the policy itself refuses what may not be overridden.
+class Policies:
+    """The overrides of channels, read again after `kept_s` seconds: most messages are talk, and none of theirs."""
 
-    A row with a word that is none of ours is as if it were not there: one slip may not stop a channel's messages.
-    """
+    most_kept = 1_000
+
+    def __init__(self, kept_s: float = 0.0) -> None:
+        self._kept_s = kept_s
+        self._kept: dict[tuple[str, str], tuple[float, Overrides]] = {}
+
+    async def of_channel(self, tx: Transaction, place: Place) -> Overrides:
+        """The overrides of a channel; the policy itself refuses what may not be overridden."""
+        channel, now = (place.team_id, place.channel_id), asyncio.get_running_loop().time()
+        at, overrides = self._kept.get(channel, (now - self._kept_s, None))
+        if overrides is not None and now - at < self._kept_s:
+            return overrides
+        overrides = await _read(tx, place)
+        if len(self._kept) >= self.most_kept:
+            self._kept.clear()
+        self._kept[channel] = (now, overrides)
+        return overrides
+
+
+async def _read(tx: Transaction, place: Place) -> Overrides:
+    """Read them; a row with a word that is none of ours is as if it were not there, or a slip would stop a channel."""
     found = sa.select(policy_overrides).where(
         policy_overrides.c.team_id == place.team_id, policy_overrides.c.channel_id == place.channel_id
     )

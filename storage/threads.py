@@ -52,17 +52,13 @@ class Claim:
 
 async def lock(tx: Transaction, thread_id: str) -> Thread | None:
     """Lock a thread by its id; None where there is none."""
-    return await _locked(tx, threads.c.id == thread_id)
+    return await _locked(tx, _BY_ID, {"id": thread_id})
 
 
 async def lock_at(tx: Transaction, place: Place) -> Thread | None:
     """Lock the thread of a place; None where there is none yet."""
-    at = sa.and_(
-        threads.c.team_id == place.team_id,
-        threads.c.channel_id == place.channel_id,
-        threads.c.thread_ts == place.thread_ts,
-    )
-    return await _locked(tx, at)
+    where = {"team_id": place.team_id, "channel_id": place.channel_id, "thread_ts": place.thread_ts}
+    return await _locked(tx, _AT_A_PLACE, where)
 
 
 async def lock_owned(tx: Transaction, claim: Claim) -> Thread | None:
@@ -102,8 +98,18 @@ async def release(tx: Transaction, thread: Thread, state: ThreadState) -> None:
     await change(tx, thread.id, state=state, owner=None, fence=threads.c.fence + 1, ready_at=ready_at)
 
 
-async def _locked(tx: Transaction, where: sa.ColumnElement[bool]) -> Thread | None:
-    row = (await tx.execute(sa.select(threads).where(where).with_for_update())).mappings().one_or_none()
+# Built once: every transaction begins with one of these, and building a statement costs more than sending it.
+_BY_ID = sa.select(threads).where(threads.c.id == sa.bindparam("id")).with_for_update()
+_AT_A_PLACE = (
+    sa
+    .select(threads)
+    .where(*(threads.c[name] == sa.bindparam(name) for name in ("team_id", "channel_id", "thread_ts")))
+    .with_for_update()
+)
+
+
+async def _locked(tx: Transaction, statement: sa.Select[Any], where: dict[str, str]) -> Thread | None:
+    row = (await tx.execute(statement, where)).mappings().one_or_none()
     return _thread(row) if row else None
 
 

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 
 from bot.card.answer import plain
+from bot.card.leases import held
 from bot.card.pace import Pace, PublisherMeans, Retries
 from bot.card.posting import find_posted, in_some_form, not_seen, wait_for_sight, was_not_posted
 from bot.card.slack_calls import POST
-from bot.errors import DatabaseUnavailableError, SlackError, SlackPermanentError, SlackUnansweredError
+from bot.errors import SlackError, SlackPermanentError, SlackUnansweredError
 from bot.telemetry import log
 from storage import cards, posts
 from storage.posts import LeasedPost
@@ -22,19 +22,16 @@ class Outbox:
 
     async def post_one(self) -> bool:
         """Post what is most overdue; False where nothing was posted."""
-        token = self._means.mint_id()
+        async with held(self._lease(), self._give_back) as leased:
+            return leased is not None and await self._post(leased)
+
+    async def _lease(self) -> LeasedPost | None:
         async with self._means.database.transaction() as tx:
-            leased = await posts.lease(tx, token, self._pace.lease_s)
-        if leased is None:
-            return False
-        try:
-            return await self._post(leased)
-        except asyncio.CancelledError:
-            # Else nobody could post it before the lease runs out.
-            with suppress(DatabaseUnavailableError):
-                async with self._means.database.transaction() as tx:
-                    await posts.later(tx, leased, retry_s=0, refused=False)
-            raise
+            return await posts.lease(tx, self._means.mint_id(), self._pace.lease_s)
+
+    async def _give_back(self, leased: LeasedPost) -> None:
+        async with self._means.database.transaction() as tx:
+            await posts.later(tx, leased, retry_s=0, refused=False)
 
     async def _post(self, leased: LeasedPost) -> bool:
         try:

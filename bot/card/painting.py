@@ -6,15 +6,15 @@ Only an error that nobody foresaw leaves it alone until its lease runs out, so t
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 
 from bot.card.blocks import blocks
+from bot.card.leases import held
 from bot.card.pace import LiveCards, Pace, PublisherMeans, Retries
 from bot.card.posting import find_posted, in_some_form, not_seen, wait_for_sight, was_not_posted
 from bot.card.sessions import Sessions
 from bot.card.view import CardView, view
-from bot.errors import DatabaseUnavailableError, SlackError, SlackPermanentError, SlackUnansweredError
+from bot.errors import SlackError, SlackPermanentError, SlackUnansweredError
 from bot.rules.card_facts import CardFacts
 from bot.rules.terms import RunState
 from bot.telemetry import log
@@ -37,19 +37,17 @@ class Painter:
 
     async def paint_one(self) -> bool:
         """Paint the card that is most overdue; False where none was painted."""
+        async with held(self._lease(), self._give_back) as leased:
+            return leased is not None and await self._paint(leased)
+
+    async def _lease(self) -> LeasedCard | None:
         token, interval_s = self._means.mint_id(), self._live.spaced(self._pace.interval_s)
         async with self._means.database.transaction() as tx:
-            leased = await cards.lease(tx, token, lease_s=self._pace.lease_s, interval_s=interval_s)
-        if leased is None:
-            return False
-        try:
-            return await self._paint(leased)
-        except asyncio.CancelledError:
-            # Else nobody could paint it before the lease runs out: after a deploy that is the first thing people see.
-            with suppress(DatabaseUnavailableError):
-                async with self._means.database.transaction() as tx:
-                    await cards.unpainted(tx, leased, retry_s=0)
-            raise
+            return await cards.lease(tx, token, lease_s=self._pace.lease_s, interval_s=interval_s)
+
+    async def _give_back(self, leased: LeasedCard) -> None:
+        async with self._means.database.transaction() as tx:
+            await cards.unpainted(tx, leased, retry_s=0)
 
     async def _paint(self, leased: LeasedCard) -> bool:
         try:

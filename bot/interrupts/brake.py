@@ -110,7 +110,3 @@ class Brake:
         """Wait until the brake was pulled more often than this."""
         while self._pulls <= pulls:
             await self._news.wait()
-
-    async def pulled_hard(self) -> None:
-        """Wait until running work must end at once."""
-        await self._hard.wait()

@@ -193,25 +193,23 @@ def _signatures_are_known(asked: Asked) -> str | None:
     return "Invalid `signature` in `thinking` block" if broken else None
 
 
-RULES: Mapping[str, _Rule] = MappingProxyType(
-    {
-        "A15": _first_is_user,
-        "A11": _no_empty_content,
-        "A10": _no_blank_text,
-        "A12": _ids_fit,
-        "A13": _inputs_are_objects,
-        "A08": _ids_are_unique,
-        "A01": _every_use_is_answered,
-        "A03": _every_result_has_its_use,
-        "A09": _one_result_a_use,
-        "A05": _results_come_first,
-        "A14": _tools_are_defined,
-        "A16": _starts_with_thinking,
-        "A17": _thinking_is_unchanged,
-        "A18": _signatures_are_known,
-        "A19": _last_is_user,
-    }
-)
+RULES: Mapping[str, _Rule] = MappingProxyType({
+    "A15": _first_is_user,
+    "A11": _no_empty_content,
+    "A10": _no_blank_text,
+    "A12": _ids_fit,
+    "A13": _inputs_are_objects,
+    "A08": _ids_are_unique,
+    "A01": _every_use_is_answered,
+    "A03": _every_result_has_its_use,
+    "A09": _one_result_a_use,
+    "A05": _results_come_first,
+    "A14": _tools_are_defined,
+    "A16": _starts_with_thinking,
+    "A17": _thinking_is_unchanged,
+    "A18": _signatures_are_known,
+    "A19": _last_is_user,
+})
 """Rule -> check. A06 and A07 are accepted inputs and need none."""
 
 SAME_AS: Mapping[str, str] = MappingProxyType({"A02": "A01", "A04": "A01"})

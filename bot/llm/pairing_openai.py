@@ -139,36 +139,32 @@ def _reasoning_comes_back(body: JsonMap) -> str | None:
     return "The `reasoning_content` in the thinking mode must be passed back to the API." if broken else None
 
 
-RULES: Mapping[str, Check[JsonMap]] = MappingProxyType(
-    {
-        "C08": _no_empty_call_list,
-        "C10": _no_empty_content_list,
-        "K01": _no_empty_content,
-        "C09": _content_or_calls,
-        "C07": _ids_are_short,
-        "C13": _ids_differ_in_a_message,
-        "C14": _names_fit,
-        "C01": _every_call_is_answered,
-        "C03": _results_follow_calls,
-        "C04": _results_name_a_call,
-        "C05": _one_result_a_call,
-        "Q02": _arguments_are_json,
-        "V01": _arguments_are_objects,
-        "D03": _reasoning_comes_back,
-    }
-)
+RULES: Mapping[str, Check[JsonMap]] = MappingProxyType({
+    "C08": _no_empty_call_list,
+    "C10": _no_empty_content_list,
+    "K01": _no_empty_content,
+    "C09": _content_or_calls,
+    "C07": _ids_are_short,
+    "C13": _ids_differ_in_a_message,
+    "C14": _names_fit,
+    "C01": _every_call_is_answered,
+    "C03": _results_follow_calls,
+    "C04": _results_name_a_call,
+    "C05": _one_result_a_call,
+    "Q02": _arguments_are_json,
+    "V01": _arguments_are_objects,
+    "D03": _reasoning_comes_back,
+})
 """Rule -> check. C11 and C12 are accepted inputs and need none."""
 
-SAME_AS: Mapping[str, str] = MappingProxyType(
-    {
-        "C02": "C01",
-        "C06": "C01",
-        "D01": "C01",
-        "D02": "C03",
-        "K02": "C01",
-        "K03": "D03",
-        "Q01": "C01",
-        "X01": "C13",
-    }
-)
+SAME_AS: Mapping[str, str] = MappingProxyType({
+    "C02": "C01",
+    "C06": "C01",
+    "D01": "C01",
+    "D02": "C03",
+    "K02": "C01",
+    "K03": "D03",
+    "Q01": "C01",
+    "X01": "C13",
+})
 """Rows of the reference table that refuse the same input in other words -> the rule that stands for them."""

@@ -23,39 +23,35 @@ from bot.llm.texts import clean
 
 MAX_WORDS = 300
 
-BY_STATUS: Mapping[int, type[ModelError]] = MappingProxyType(
-    {
-        401: ModelAuthError,
-        403: ModelAuthError,
-        404: ModelNotFoundError,
-        408: ModelOverloadedError,
-        429: ModelRateLimitedError,
-    }
-)
+BY_STATUS: Mapping[int, type[ModelError]] = MappingProxyType({
+    401: ModelAuthError,
+    403: ModelAuthError,
+    404: ModelNotFoundError,
+    408: ModelOverloadedError,
+    429: ModelRateLimitedError,
+})
 """Statuses with a meaning of their own; the others go by their hundred (_by_status)."""
 
-BY_WORD: Mapping[str, type[ModelError]] = MappingProxyType(
-    {
-        "authentication_error": ModelAuthError,
-        "permission_error": ModelAuthError,
-        "invalid_api_key": ModelAuthError,
-        "not_found_error": ModelNotFoundError,
-        "model_not_found": ModelNotFoundError,
-        "invalid_request_error": ModelRequestError,
-        "request_too_large": ModelRequestError,
-        "context_length_exceeded": ModelRequestError,
-        "rate_limit_error": ModelRateLimitedError,
-        "rate_limit_exceeded": ModelRateLimitedError,
-        "insufficient_quota": ModelRateLimitedError,
-        "overloaded_error": ModelOverloadedError,
-        "overloaded": ModelOverloadedError,
-        "api_error": ModelOverloadedError,
-        "server_error": ModelOverloadedError,
-        "internal_server_error": ModelOverloadedError,
-        "timeout_error": ModelOverloadedError,
-        "insufficient_system_resource": ModelOverloadedError,
-    }
-)
+BY_WORD: Mapping[str, type[ModelError]] = MappingProxyType({
+    "authentication_error": ModelAuthError,
+    "permission_error": ModelAuthError,
+    "invalid_api_key": ModelAuthError,
+    "not_found_error": ModelNotFoundError,
+    "model_not_found": ModelNotFoundError,
+    "invalid_request_error": ModelRequestError,
+    "request_too_large": ModelRequestError,
+    "context_length_exceeded": ModelRequestError,
+    "rate_limit_error": ModelRateLimitedError,
+    "rate_limit_exceeded": ModelRateLimitedError,
+    "insufficient_quota": ModelRateLimitedError,
+    "overloaded_error": ModelOverloadedError,
+    "overloaded": ModelOverloadedError,
+    "api_error": ModelOverloadedError,
+    "server_error": ModelOverloadedError,
+    "internal_server_error": ModelOverloadedError,
+    "timeout_error": ModelOverloadedError,
+    "insufficient_system_resource": ModelOverloadedError,
+})
 """What providers write where a status is missing or says less."""
 
 

@@ -147,22 +147,20 @@ def has_good_arguments(call: ToolCall) -> bool:
         return False
 
 
-RULES: Mapping[str, Check[Sequence[Message]]] = MappingProxyType(
-    {
-        "N01": _first_is_user,
-        "N02": _last_awaits_an_answer,
-        "N03": _ids_are_portable,
-        "N04": _ids_are_unique,
-        "N05": _every_call_is_answered,
-        "N06": _every_result_has_its_call,
-        "N07": _no_call_is_answered_twice,
-        "N08": _roles_alternate,
-        "N09": _texts_are_not_blank,
-        "N10": _texts_are_clean,
-        "N11": _names_fit,
-        "N12": _arguments_are_objects,
-    }
-)
+RULES: Mapping[str, Check[Sequence[Message]]] = MappingProxyType({
+    "N01": _first_is_user,
+    "N02": _last_awaits_an_answer,
+    "N03": _ids_are_portable,
+    "N04": _ids_are_unique,
+    "N05": _every_call_is_answered,
+    "N06": _every_result_has_its_call,
+    "N07": _no_call_is_answered_twice,
+    "N08": _roles_alternate,
+    "N09": _texts_are_not_blank,
+    "N10": _texts_are_clean,
+    "N11": _names_fit,
+    "N12": _arguments_are_objects,
+})
 """Rule -> check. Sources: N01 A15, N02 A19 G07 M04, N03 M03 A12 C07, N04 A08 X01, N05 C01 A01 G01 B01, N06 C03 A03 G03,
 N07 C05 A09 B02, N08 V02 B03 G05, N09 A10 A11 K01 B04, N10 JSON and PostgreSQL, N11 C14, N12 V01 A13."""
 
@@ -177,6 +175,7 @@ def _tool_names_are_unique(tools: Sequence[ToolSchema]) -> str | None:
     return f"two tools are named {again}" if again else None
 
 
-TOOL_RULES: Mapping[str, Check[Sequence[ToolSchema]]] = MappingProxyType(
-    {"T01": _tool_names_fit, "T02": _tool_names_are_unique}
-)
+TOOL_RULES: Mapping[str, Check[Sequence[ToolSchema]]] = MappingProxyType({
+    "T01": _tool_names_fit,
+    "T02": _tool_names_are_unique,
+})

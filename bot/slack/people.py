@@ -24,12 +24,13 @@ WAIT_S = 1.0
 """Seconds that a look-up may take: an event must be acknowledged within three."""
 REMEMBERED_S = 60.0
 """Seconds that a person is remembered here, so that somebody who talks is not read from the database at each word."""
-MOST_REMEMBERED = 10_000
 LONGEST_NAME = 80
 
 
 class People:
     """Looks people up; `scrub` takes secrets out of their names."""
+
+    most_remembered = 10_000
 
     def __init__(
         self, database: Database, calls: SlackCalls, our: OurIds, scrub: Callable[[str], str] = scrub_shapes
@@ -40,7 +41,7 @@ class People:
 
     @property
     def names(self) -> Mapping[str, str]:
-        """The names that have been met, by user id; the newest ten thousand."""
+        """The names that have been met, by user id; the newest ones."""
         return self._names
 
     async def who(self, author: AuthorFacts, *, may_ask: bool = True) -> Person:
@@ -56,9 +57,9 @@ class People:
             return person
         person = await self._look_up(author.user_id, may_ask=may_ask)
         if person.person_class is not PersonClass.UNKNOWN:
-            _keep(self._seen, person.user_id, (now, person))
+            self._keep(self._seen, person.user_id, (now, person))
         if person.name:
-            _keep(self._names, person.user_id, person.name)
+            self._keep(self._names, person.user_id, person.name)
         return person
 
     async def _look_up(self, user_id: str, *, may_ask: bool) -> Person:
@@ -84,13 +85,12 @@ class People:
     def _stranger(self, user_id: str) -> Person:
         return Person(self._our.team_id, user_id, PersonClass.UNKNOWN)
 
-
-def _keep(kept: dict[str, T], user_id: str, value: T) -> None:
-    """Keep a value as the newest, and let the oldest go where there are too many."""
-    kept.pop(user_id, None)
-    kept[user_id] = value
-    if len(kept) > MOST_REMEMBERED:
-        del kept[next(iter(kept))]
+    def _keep(self, kept: dict[str, T], user_id: str, value: T) -> None:
+        """Keep a value as the newest, and let the oldest go where there are too many."""
+        kept.pop(user_id, None)
+        kept[user_id] = value
+        if len(kept) > self.most_remembered:
+            del kept[next(iter(kept))]
 
 
 def _name(user: Mapping[str, object]) -> str:

@@ -83,10 +83,12 @@ class Heartbeat:
         self._not_run = frozenset(idle)
 
     async def _give_back(self, worker_id: str, owned: Owned) -> None:
-        log.warning("claim.given_back", run_id=owned.run_id, fence=owned.fence)
+        claim = Claim(owned.thread_id, owned.run_id, worker_id, owned.fence)
         try:
             # A thread whose row is locked may not hold up the next beat; it is tried again after that.
             async with asyncio.timeout(self._lease.beat_s), self._database.transaction() as tx:
-                await queue.give_back(tx, Claim(owned.thread_id, owned.run_id, worker_id, owned.fence))
+                is_given = await queue.give_back(tx, claim)
         except (DatabaseUnavailableError, TimeoutError):
             return
+        if is_given:
+            log.warning("claim.given_back", run_id=owned.run_id, fence=owned.fence)

@@ -1,4 +1,4 @@
-"""One card, painted by one painter at a time: posted once, given back after every end, never left to say an old thing."""
+"""One card, painted by one painter: posted once, given back after every end, never left to say an old thing."""
 
 import pytest
 
@@ -99,6 +99,19 @@ async def test_a_failure_of_no_known_kind_is_tried_again_after_a_longer_time_eac
         waits.append(await board.due_in(asked))
 
     assert [round(wait) for wait in waits] == [4, 8, 16]
+
+
+async def test_a_method_that_has_to_rest_is_called_for_no_card(board):
+    asked = [await board.asks(), await board.asks()]
+    board.slack.fail(Fault("chat.postMessage", retry_after=60))
+    painter = board.painter()
+
+    painted = [await painter.paint_one() for _ in asked]
+
+    waits = [await board.due_in(each) for each in asked]
+    assert painted == [False, False]
+    assert [round(wait, -1) for wait in waits] == [60, 60]
+    assert len(board.slack.calls("chat.postMessage")) == 1
 
 
 async def test_a_terminal_paint_is_repeated_exactly_once(board):
@@ -226,6 +239,20 @@ async def test_one_card_that_is_too_long_as_a_plan_takes_the_plan_from_no_other(
     kinds = [[block["type"] for block in board.thread(each)[0].blocks] for each in asked]
     assert [call.error for call in board.slack.calls("chat.postMessage")] == ["msg_too_long", "", ""]
     assert ["plan" in each for each in kinds] == [False, True]
+
+
+async def test_a_card_without_a_plan_that_is_refused_takes_the_plan_from_no_other(board):
+    board.slack.fail(Fault("chat.postMessage", error="invalid_blocks"))
+    await board.asks()
+    painter = board.painter()
+    await painter.paint_one()
+    await board.desk.calls(await board.desk.claims(), "c1")
+    (planned,) = await with_steps(board, "c2")
+
+    while await painter.paint_one():
+        pass
+
+    assert "plan" in [block["type"] for block in board.thread(planned)[0].blocks]
 
 
 async def test_a_card_whose_blocks_are_refused_in_every_form_is_shown_in_bare_words(board):

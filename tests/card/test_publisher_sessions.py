@@ -1,10 +1,12 @@
 """Slack's own Stop is shown while the newest run of a thread is at work, and an older card never takes it away."""
 
+import asyncio
+
 import pytest
 
 from bot.playground.faults import Fault
 from bot.playground.local_slack import SlackOptions
-from tests.card.board import INCIDENTS, Asked, Board, state_of
+from tests.card.board import INCIDENTS, Board, state_of
 
 
 def status(board, asked):
@@ -72,26 +74,16 @@ async def test_a_run_that_begins_while_an_old_one_is_told_has_the_last_word(boar
     one, other = board.painter(), board.painter()
     await one.paint_one()
     await board.says(asked.ts, "stop")
-    gate = board.slack.wait_for(lambda: len(told(board)) == 2)
-    board.slack.fail(Fault("agents.sessions.setStatus", answer_delay_s=0.2))
-    both = [one.paint_one(), _next_run(board, asked, other, gate)]
+    board.slack.fail(Fault("agents.sessions.setStatus", delay_s=0.3))
+    telling = asyncio.create_task(one.paint_one())
+    await board.until("select painted_rev = wanted_rev from cards where run_id = $1", asked.run_id)
 
-    await _together(*both)
+    await board.says(asked.ts, "go on")
+    await other.paint_one()
+    await telling
 
     assert told(board)[-1] == "processing"
     assert status(board, asked) == "processing"
-
-
-async def _next_run(board: Board, asked: Asked, painter, gate):
-    await board.says(asked.ts, "go on")
-    await painter.paint_one()
-    await gate
-
-
-async def _together(*works):
-    import asyncio
-
-    await asyncio.gather(*works)
 
 
 async def test_what_slack_asked_to_put_off_is_told_at_the_next_paint(board):

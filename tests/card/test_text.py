@@ -179,14 +179,6 @@ def test_of_a_very_long_text_a_label_is_made_from_its_beginning():
     assert label("why " * 100_000, 20) == "why why why why why…"
 
 
-@pytest.mark.parametrize(
-    ("text", "is_nothing"),
-    [("", True), (" \n\t", True), ("\u200b\ufeff\u200d", True), ("\x00", True), (".", False), ("\U0001f389", False)],
-)
-def test_blank_is_what_a_reader_sees_nothing_of(text, is_nothing):
-    assert is_blank(text) is is_nothing
-
-
 @settings(deadline=None)
 @given(st.text())
 def test_sound_text_can_be_sent_and_keeps_its_lines(text):

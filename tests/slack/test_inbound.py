@@ -217,7 +217,7 @@ def test_an_edit_by_a_person_has_the_new_text_and_its_own_key():
         edited_ts="1790000060.000000",
         editor_id="U0ANA",
         author=AuthorFacts("U0ANA", team_id="T0HOME"),
-        text="@U0SELF p99 > 3s",
+        text="p99 > 3s",
         raw_text="<@U0SELF> p99 &gt; 3s",
         mentions_bot=True,
         changed=True,

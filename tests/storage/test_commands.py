@@ -286,6 +286,17 @@ async def test_a_pause_that_ends_before_the_first_claim_starts_nothing_again(des
     assert await desk.inbox_states() == [("note", "waiting")]
 
 
+async def test_a_steer_that_joined_a_run_before_its_start_is_no_interrupt_of_it(desk):
+    await desk.says("ana", "why?", mention=True)
+    await desk.says("ana", "and DNS?")
+    await desk.says("ana", "pause")
+
+    settled = await desk.ends_pauses(limit_s=0)
+
+    assert [each.reason for each in settled] == [SettleReason.TIMED_OUT]
+    assert settled[0].next_run_id is None
+
+
 @pytest.mark.parametrize("word", ["stop", "pause", "resume"])
 async def test_a_word_with_nothing_to_act_on_is_answered(desk, word):
     receipt = await desk.says("boss", word, mention=True)

@@ -7,9 +7,7 @@ import asyncpg
 
 from tests.stories.stage import Stage, Thread
 
-WAITING = (
-    "select count(*) >= $1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
-)
+WAITING = "select count(*) >= $1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
 
 
 @contextlib.asynccontextmanager

@@ -112,10 +112,10 @@ async def test_a_mention_that_only_the_second_copy_shows_starts_the_run(stage):
     await stage.start()
     stage.slack.pause_delivery()
     thread = await stage.asks("why is checkout slow?")
-    _message, mention = stage.slack.deliveries()[-2:]
+    message, mention = stage.slack.deliveries()[-2:]
     stage.slack.socket_mode.paused = False
 
-    bare = {**_message.event, "text": "why is checkout slow?", "blocks": []}
+    bare = {**message.event, "text": "why is checkout slow?", "blocks": []}
     assert await stage.slack.publish(bare).acked(10)
     before = await stage.reader.fetchval(RUNS)
     stage.slack.socket_mode.release(mention.id)

@@ -16,7 +16,7 @@ from tests.chromium import SWITCHES, executable
 from tests.stories.stage import INCIDENTS, Stage, Thread
 
 DEMO = Path(bot.playground.__file__).parent / "scripts" / "demo.toml"
-PICTURES = Path(os.environ.get("STEERSMAN_PICTURES", "out/pictures"))
+PICTURES = os.environ.get("STEERSMAN_PICTURES", "out/pictures")
 PATIENT_MS = 30_000
 
 
@@ -105,5 +105,4 @@ async def test_a_person_steers_on_the_page_and_reads_the_answer(database_url):
 
 async def save(page, name):
     """Keep what the person sees as a picture."""
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    await page.screenshot(path=PICTURES / f"{name}.png")
+    await page.screenshot(path=f"{PICTURES}/{name}.png")

@@ -45,7 +45,7 @@ chunks = 2
 
 @dataclass(frozen=True)
 class Gap:
-    """Where a steer comes: the model waits in a round at a point, or the tools of `open` have answered and others wait."""
+    """Where a steer comes: the model waits in a round, or the tools of `opened` have answered and `tool` waits."""
 
     name: str
     round: int = 0
@@ -65,16 +65,32 @@ GAPS = (
     Gap("between the two calls", 1, "chunk:4", cut="U | 1 request, left"),
     Gap("after the calls, before the end", 1, "before_end", cut="U | 1 request, left"),
     Gap("both calls open", tool="gate/log", cut="U A(2) superseded superseded | 1 request"),
-    Gap("one call answered, one open", tool="gate/log", opened=("gate/metrics",), cut="U A(2) ok superseded | 1 request"),
-    Gap("the other answered, one open", tool="gate/metrics", opened=("gate/log",), cut="U A(2) ok superseded | 1 request"),
-    Gap("second round, before the first chunk", 2, "before_first_chunk", opened=ALL, cut="U A(2) ok ok | 2 requests, left"),
+    Gap(
+        "one call answered, one open", tool="gate/log", opened=("gate/metrics",), cut="U A(2) ok superseded | 1 request"
+    ),
+    Gap(
+        "the other answered, one open",
+        tool="gate/metrics",
+        opened=("gate/log",),
+        cut="U A(2) ok superseded | 1 request",
+    ),
+    Gap(
+        "second round, before the first chunk",
+        2,
+        "before_first_chunk",
+        opened=ALL,
+        cut="U A(2) ok ok | 2 requests, left",
+    ),
     Gap("second round, before the call", 2, "chunk:2", opened=ALL, cut="U A(2) ok ok | 2 requests, left"),
     Gap("second round, before the end", 2, "before_end", opened=ALL, cut="U A(2) ok ok | 2 requests, left"),
     Gap(
         "second round, call open", tool="gate/deploys", opened=ALL[:2], cut="U A(2) ok ok A(1) superseded | 2 requests"
     ),
     Gap(
-        "third round, before the first chunk", 3, "before_first_chunk", opened=ALL,
+        "third round, before the first chunk",
+        3,
+        "before_first_chunk",
+        opened=ALL,
         cut="U A(2) ok ok A(1) ok | 3 requests, left",
     ),
     Gap("third round, in the answer", 3, "chunk:2", opened=ALL, cut="U A(2) ok ok A(1) ok | 3 requests, left"),

@@ -49,8 +49,11 @@ async def all_well(stage: Stage, thread: Thread) -> None:
 
 
 @contextlib.asynccontextmanager
-async def investigated(stage: Stage, folder, lease_s=1.0):
-    """A run at work in a process of its own; gives its thread, its process and a way to start more."""
+async def investigated(stage: Stage, folder, lease_s=2.5):
+    """A run at work in a process of its own; gives its thread, its process and a way to start more.
+
+    The lease is as short as a busy machine bears: a worker that cannot beat for so long is taken for lost.
+    """
     stage.limits = {"lease_s": lease_s}
     await stage.start(works=False)
     async with processes(stage, folder) as start:
@@ -146,6 +149,12 @@ async def test_a_worker_that_is_asked_to_end_hands_its_run_over_at_once(stage, t
         assert len(stage.model.requests) == 2
 
 
+async def _owner(stage: Stage, alive: list[Outside]) -> Outside | None:
+    """The process that works on the only run."""
+    owner = await stage.reader.fetchval("select owner from threads")
+    return next((each for each in alive if each.worker_id == owner), None)
+
+
 async def test_a_run_that_three_workers_did_not_survive_is_given_up(stage, tmp_path):
     stage.plays(script(first="before_first_chunk"))
     async with investigated(stage, tmp_path) as (thread, worker, start):
@@ -156,8 +165,7 @@ async def test_a_run_that_three_workers_did_not_survive_is_given_up(stage, tmp_p
         for number in (1, 2, 3):
             async with asyncio.timeout(20):
                 await stage.model.gate_reached("here", number)
-            owner = await stage.reader.fetchval("select owner from threads")
-            (victim,) = [each for each in alive if each.worker_id == owner]
+            victim = await stage.until(lambda: _owner(stage, alive))
             await killed(stage, victim)
             alive.remove(victim)
         await stage.start(listens=False)

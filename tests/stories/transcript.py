@@ -38,8 +38,7 @@ def line_of(events, run_id: str) -> str:
 
 
 def place_of_cut(events, run_id: str, requests) -> str:
-    """What a run had stored when it was cut, and what the model had been asked until then; the last request is the
-    next run's."""
+    """What a run had stored when it was cut, and what the model had been asked; the last request is the next run's."""
     before = requests[:-1]
     asked = f"{len(before)} request{'' if len(before) == 1 else 's'}"
     left = ", left" if before and before[-1].left_at is not None else ""
