@@ -57,7 +57,7 @@ def view(facts: CardFacts, now: float) -> CardView:
     values = {name: FILLS[name](facts, now) for name in holes(row.badge) | holes(row.line)}
     return CardView(
         state=state,
-        title=label(facts.title, LONGEST_TITLE) or "Analysis",
+        title=_headed(label(facts.title, LONGEST_TITLE)) or "Analysis",
         badge=spans.fill(row.badge, values),
         now_line=spans.fill(row.line, values),
         steps=step_views(facts, now),
@@ -66,6 +66,11 @@ def view(facts: CardFacts, now: float) -> CardView:
         buttons=tuple(_button(facts, action) for action in row.buttons if _is_offered(facts, state, action)),
         is_over=row.is_over,
     )
+
+
+def _headed(title: str) -> str:
+    """A question as a heading; people type theirs without a capital letter."""
+    return title[:1].upper() + title[1:]
 
 
 def _button(facts: CardFacts, action: Action) -> Button:

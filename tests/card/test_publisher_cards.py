@@ -263,4 +263,4 @@ async def test_a_card_whose_blocks_are_refused_in_every_form_is_shown_in_bare_wo
 
     (card,) = board.thread(asked)
     assert (card.blocks, state_of(card)) == ((), "queued")
-    assert "why is it slow?" in card.text
+    assert "Why is it slow?" in card.text

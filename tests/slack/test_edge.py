@@ -124,7 +124,7 @@ async def test_the_word_status_tells_the_state_with_the_way_to_the_card(door):
     await door.says(ANA, "@Steersman status", root)
 
     (told,) = await door.whispers(ANA)
-    assert "why is it slow?" in told
+    assert "Why is it slow?" in told
     assert "waiting for a free worker" in told
 
 

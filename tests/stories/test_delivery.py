@@ -154,7 +154,7 @@ async def test_the_edit_of_a_message_that_waits_replaces_what_the_model_is_asked
     asked = json.dumps(stage.model.requests[0].messages)
     card = await thread.card("done")
     assert (run.reason, "why is checkout slow?" in asked, "chekcout" in asked) == ("completed", True, False)
-    assert "why is checkout slow?" in words_of(card)
+    assert "Why is checkout slow?" in words_of(card)
 
 
 async def test_deleting_the_request_stops_its_run(stage):

@@ -96,6 +96,7 @@ async def test_a_person_steers_on_the_page_and_reads_the_answer(database_url):
         await expect(log.get_by_role("link", name="Continued below")).to_be_visible()
         await expect(log.get_by_text("investigating · step 2")).to_be_visible()
         await expect(log.get_by_test_id("button-steersman_pause")).to_have_count(1)
+        await page.set_viewport_size({"width": 1340, "height": 1160})
         await save(page, "thread")
         steered, completed = await thread.settled(2)
         await expect(log.get_by_text("Verdict").last).to_be_visible()

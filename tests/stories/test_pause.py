@@ -180,7 +180,7 @@ async def test_the_word_status_answers_one_person_with_title_line_and_link(stage
     await stage.slack.wait_for(lambda: told(stage, BEN))
 
     (line,) = told(stage, BEN)
-    assert line.startswith("why is checkout slow? · investigating")
+    assert line.startswith("Why is checkout slow? · investigating")
     assert "Read /gate/log" in line
     assert line.endswith(f"<{link.replace('&', '&amp;')}|card>") or line.endswith(f"<{link}|card>")
     assert [row["state"] for row in await thread.runs()] == ["running"]
