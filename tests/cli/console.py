@@ -48,7 +48,10 @@ class Running:
     said: list[str] = field(default_factory=list)
 
     async def until(self, text: str) -> str:
-        """Wait until it says a line with this text, on stdout or stderr; gives the line."""
+        """Wait until it has said a line with this text, on stdout or stderr; gives the line."""
+        # Parts that start side by side speak in either order.
+        if told := next((line for line in self.said if text in line), None):
+            return told
         async with asyncio.timeout(LIMIT_S):
             while line := (await self.process.stdout.readline()).decode():
                 self.said.append(line.rstrip())
