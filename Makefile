@@ -36,6 +36,7 @@ check: $(READY) ## Check format, lint, types, import contracts, spelling and the
 
 migration: $(READY) ## Write a migration for what changed in storage/tables.py: make migration m="add the column x"
 	@test -n "$$m" || { echo 'Say what it does: make migration m="add the column x"' >&2; exit 2; }
+	$(BIN)/alembic upgrade head
 	$(BIN)/alembic revision --autogenerate -m "$$m"
 
 # A busy machine can miss a limit in seconds once; what misses it twice, the second time alone, is broken.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from benchmarks.contender import Contender, contender
 from benchmarks.figures import ratio, rounded, spread
 from benchmarks.ground import Ground, environment
-from bot.app import SOCKETS
+from bot.app.assembly import SOCKETS
 from bot.playground.local_slack import LocalSlack, SlackOptions
 from bot.playground.socket_mode import Envelope
 

@@ -22,9 +22,11 @@ from slack_sdk.web.async_client import AsyncWebClient
 from benchmarks.bare_loop import BareLoop
 from benchmarks.noted_runs import NotedRuns
 from bot import telemetry
-from bot.app import SOCKETS, mint_id, running
+from bot.app.assembly import SOCKETS, running
+from bot.app.ids import mint_id
 from bot.rules.redaction import Scrubber
-from bot.settings import ConfigFile, Settings
+from bot.settings.environment import Settings
+from bot.settings.sections import ConfigFile
 
 Answer = Callable[[str], Awaitable[object]]
 """How a contender answers a line."""

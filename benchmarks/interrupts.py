@@ -17,7 +17,7 @@ from benchmarks.cost import ANA, CHANNEL, WITHIN_S, Servers, servers
 from benchmarks.figures import spread
 from benchmarks.ground import Ground, environment
 from benchmarks.scripts import slow_trials
-from bot.app import mint_id
+from bot.app.ids import mint_id
 from bot.card.answer import parts
 from bot.playground.model_log import Received
 from bot.rules.terms import InterruptKind, InterruptSource

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from storage.columns import SafeJson, SafeText, SlackTs
 from storage.embedded import EmbeddedPostgres
 from storage.engine import connect, dsn_of
-from storage.tables import metadata
+from storage.oversight_tables import schema
 
 PLAIN: dict[type[object], str] = {SafeText: "sa.Text()", SafeJson: "postgresql.JSONB()", SlackTs: "sa.Numeric(20, 6)"}
 
@@ -26,7 +26,7 @@ def plain_type(kind: str, item: object, _: object) -> str | Literal[False]:
 def migrate_on(connection: Connection) -> None:
     """Run the migrations on a connection."""
     context.configure(
-        connection=connection, target_metadata=metadata, compare_server_default=True, render_item=plain_type
+        connection=connection, target_metadata=schema, compare_server_default=True, render_item=plain_type
     )
     with context.begin_transaction():
         context.run_migrations()

@@ -124,6 +124,9 @@ runs = sa.Table(
     time_column("started_at"),
     number_column("round"),
     number_column("notes_kept"),
+    flag_column("flat"),
+    text_column("held_by", null=True),
+    time_column("reminded_at"),
     sa.Index("uq_runs_one_unsettled", "thread_id", unique=True, postgresql_where=sa.text("state <> 'settled'")),
     sa.Index("ix_runs_thread_id_seq", "thread_id", "seq"),
     sa.Index("ix_runs_chain_id", "chain_id"),
@@ -174,6 +177,9 @@ interrupts = sa.Table(
     time_column("requested_at", now=True),
     sa.Column("slack_ts", SlackTs),
     text_column("state"),
+    time_column("cancelling_at"),
+    time_column("done_at"),
+    sa.Column("steps", SafeJson),
     sa.Index("ix_interrupts_run_id", "run_id"),
 )
 
@@ -200,6 +206,9 @@ tool_calls = sa.Table(
     text_column("outcome", null=True),
     flag_column("interrupted"),
     text_column("blocked_by", null=True),
+    text_column("approved_by", null=True),
+    text_column("agent", default="main"),
+    text_column("requested_by", default=""),
     time_column("recorded_at", now=True),
     sa.Index("ix_tool_calls_run_id", "run_id"),
 )
@@ -285,4 +294,6 @@ policy_overrides = sa.Table(
     sa.Column("interject", sa.Boolean, primary_key=True),
     key_column("phase"),
     text_column("verdict"),
+    text_column("set_by", default=""),
+    time_column("set_at", now=True),
 )

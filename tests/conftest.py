@@ -11,7 +11,7 @@ import pytest
 from storage.embedded import EmbeddedPostgres
 from storage.engine import Database
 from storage.migrations import migrate
-from storage.tables import metadata
+from storage.oversight_tables import schema
 
 _NUMBERS = itertools.count(1)
 
@@ -82,7 +82,7 @@ async def _empty(url):
     connection = await asyncpg.connect(url)
     # Rows point at each other in both directions, and all of them go.
     await connection.execute("set session_replication_role = replica")
-    await connection.execute("".join(f"delete from {table.name};" for table in metadata.tables.values()))
+    await connection.execute("".join(f"delete from {table.name};" for table in schema.tables.values()))
     await connection.close()
 
 

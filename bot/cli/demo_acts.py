@@ -15,7 +15,8 @@ from bot.cli.demo_stage import StageOptions, real_model, staged
 from bot.cli.demo_stories import Line, are_as_they_should_be, tell_stories
 from bot.errors import SettingsError
 from bot.rules.redaction import Scrubber
-from bot.settings import ConfigFile, Settings
+from bot.settings.environment import Settings
+from bot.settings.sections import ConfigFile
 
 QUICK_PACE = 0.1
 """Of the scripted model where nobody reads along."""

@@ -16,13 +16,15 @@ from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 
-from bot.app import App, mint_id, running
+from bot.app.assembly import App, running
+from bot.app.ids import mint_id
 from bot.errors import SettingsError
 from bot.llm.scripted import load_script
 from bot.playground.local_slack import LocalSlack, SlackOptions
 from bot.playground.model_server import MODEL, ModelServer
 from bot.playground.sick_service import SickService
-from bot.settings import ConfigFile, Settings
+from bot.settings.environment import Settings
+from bot.settings.sections import ConfigFile
 from storage.embedded import EmbeddedPostgres
 from storage.migrations import migrate
 from storage.scratch import scratch

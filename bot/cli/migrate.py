@@ -16,7 +16,7 @@ def migrate() -> None:
 async def _migrate() -> None:
     settings = settings_of_environment()
     # Loading the bot takes seconds: what can be said without it is said first.
-    from bot.app import migrated
+    from bot.app.database import migrated
 
     changed = await migrated(settings)
     typer.echo("The database has the newest tables now." if changed else "The database has the newest tables already.")

@@ -15,7 +15,7 @@ import typer
 from bot import telemetry
 from bot.errors import DatabaseUnavailableError, SettingsError
 from bot.rules.redaction import Scrubber
-from bot.settings import Settings, read
+from bot.settings.environment import Settings, read
 
 Result = TypeVar("Result")
 

@@ -15,7 +15,7 @@ async def _serve() -> None:
     settings = settings_of_environment()
     slack, _ = settings.slack(), settings.model()
     # Loading the bot takes seconds: what can be said without it is said first.
-    from bot.app import running
+    from bot.app.assembly import running
 
     async with running(settings) as app:
         await app.serve(slack.app_token)

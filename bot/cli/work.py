@@ -15,7 +15,7 @@ async def _work() -> None:
     settings = settings_of_environment()
     settings.model()
     # Loading the bot takes seconds: what can be said without it is said first.
-    from bot.app import running
+    from bot.app.assembly import running
 
     async with running(settings) as app:
         await app.work()

@@ -94,6 +94,7 @@ class InterruptSource(StrEnum):
     TIMEOUT = "timeout"
     SIGTERM = "sigterm"
     API = "api"
+    HALT = "halt"
 
 
 class InterruptScope(StrEnum):
@@ -208,3 +209,14 @@ class FailureClass(StrEnum):
     HISTORY = "history"
     BUDGET = "budget"
     INTERNAL = "internal"
+
+
+class ApprovalState(StrEnum):
+    """How far the approval of a write has come; `used` is set in the transaction that starts the write."""
+
+    WAITING = "waiting"
+    APPROVED = "approved"
+    DENIED = "denied"
+    EXPIRED = "expired"
+    SUPERSEDED = "superseded"
+    USED = "used"

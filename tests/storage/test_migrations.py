@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from bot.errors import DatabaseUnavailableError, SettingsError
 from storage.engine import connect, dsn_of
 from storage.migrations import ONE_AT_A_TIME, migrate
-from storage.tables import metadata
+from storage.oversight_tables import schema
 from tests.storage.waits import waiters
 
 COLUMNS = """
@@ -44,7 +44,7 @@ async def differences(url):
     options = {"compare_type": True, "compare_server_default": True}
     async with engine.connect() as connection:
         found = await connection.run_sync(
-            lambda sync: compare_metadata(MigrationContext.configure(sync, opts=options), metadata)
+            lambda sync: compare_metadata(MigrationContext.configure(sync, opts=options), schema)
         )
     await engine.dispose()
     return found
@@ -57,7 +57,7 @@ async def test_the_migrations_leave_nothing_for_alembic_to_write(database_url):
 async def test_the_tables_as_described_and_as_migrated_are_the_same_to_the_server(database_url, bare_database_url):
     engine = engine_of(bare_database_url)
     async with engine.begin() as connection:
-        await connection.run_sync(metadata.create_all)
+        await connection.run_sync(schema.create_all)
     await engine.dispose()
 
     described, migrated = await catalogue(bare_database_url), await catalogue(database_url)

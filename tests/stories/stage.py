@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 import asyncpg
 from aiohttp import web
 
-from bot.app import App, connect_slack
+from bot.app.assembly import App
+from bot.app.slack import connect_slack
 from bot.card.publisher import Pace
 from bot.llm.script_file import parse_script
 from bot.playground.local_slack import LocalSlack, SlackOptions
 from bot.playground.model_server import ModelServer
-from bot.settings import ConfigFile, Settings
+from bot.settings.environment import Settings
+from bot.settings.sections import ConfigFile
 from storage.engine import Database
 
 ANA, BEN, GUS, EVE = "U0ANA", "U0BEN", "U0GUS", "U0EVE"

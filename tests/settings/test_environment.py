@@ -6,7 +6,8 @@ import pytest
 
 from bot.errors import SettingsError
 from bot.rules.redaction import Scrubber
-from bot.settings import ConfigFile, Settings, read
+from bot.settings.environment import Settings, read
+from bot.settings.sections import ConfigFile
 
 GOOD = {
     "SLACK_BOT_TOKEN": "xoxb-1-2",

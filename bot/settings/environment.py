@@ -5,13 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints, ValidationError
+from pydantic import ValidationError
 
 from bot.errors import SettingsError
 from bot.rules.redaction import scrub
+from bot.settings.sections import ConfigFile
 
 SLACK_API_URL = "https://slack.com/api/"
 BASE_URLS: Mapping[str, tuple[str, str]] = MappingProxyType({
@@ -25,57 +26,6 @@ SECRETS = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_AP
 URL_FORM = "Write http:// or https://, a host, and a path if there is one"
 
 MODEL_FORM = "Write openai:NAME, anthropic:NAME or scripted:FILE"
-
-AppId = Annotated[str, StringConstraints(pattern="^A[A-Z0-9]+$")]
-UserId = Annotated[str, StringConstraints(pattern="^[UW][A-Z0-9]+$")]
-# Strict: `true` is no number, and what stands in quotes is none either.
-Number = Annotated[int, Strict()]
-Length = Annotated[float, Strict()]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class Loopback(_Section):
-    """A service on this machine that runs may read; only the operator's own file may name one."""
-
-    address: str
-
-
-class Egress(_Section):
-    """What tools may reach: URL prefixes, and host:port pairs on this machine."""
-
-    allow: tuple[str, ...] = ()
-    loopback: tuple[Loopback, ...] = ()
-
-
-class Policy(_Section):
-    """Who counts as what: app ids of alert bots, user ids of approvers."""
-
-    alert_apps: frozenset[AppId] = frozenset()
-    approvers: frozenset[UserId] = frozenset()
-
-
-class Limits(_Section):
-    """How far a run may go, and how long things are waited for; seconds where not said otherwise."""
-
-    rounds: Number = Field(50, ge=1, le=1000)
-    patience_s: Length | None = Field(5.0, ge=0, le=3600)
-    runs_at_once: Number = Field(10, ge=1, le=200)
-    pause_hours: Length = Field(72.0, gt=0, le=8760)
-    lease_s: Length = Field(15.0, gt=0.2, le=600)
-    tool_seconds: Length = Field(15.0, gt=0, le=30)
-    model_idle_seconds: Length = Field(60.0, gt=0, le=3600)
-    answer_tokens: Number = Field(4096, ge=1, le=1_000_000)
-
-
-class ConfigFile(_Section):
-    """The TOML file."""
-
-    egress: Egress = Egress()
-    policy: Policy = Policy()
-    limits: Limits = Limits()
 
 
 @dataclass(frozen=True, slots=True)

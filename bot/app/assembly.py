@@ -2,36 +2,26 @@
 
 import asyncio
 import time
-import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
 
-import aiohttp
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
-from slack_bolt.authorization import AuthorizeResult
-from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.agent.turn_loop import TurnMeans
+from bot.app.database import ready_database
+from bot.app.ids import mint_id
+from bot.app.services import egress_rules, provider
+from bot.app.slack import SLACK_TIMEOUT_S, Slack, authorizer, check_app_token, connect_slack
 from bot.card.answer import parts
 from bot.card.publisher import Pace, Publisher, PublisherMeans
-from bot.card.slack_calls import PERMANENT, SlackCalls
 from bot.egress.client import EgressClient
-from bot.egress.rules import EgressRules
-from bot.errors import SettingsError, SlackError
 from bot.interrupts.watcher import LiveRuns
-from bot.llm.anthropic_messages import AnthropicMessages
 from bot.llm.event_stream import Timeouts
-from bot.llm.openai_chat import OpenAIChat
-from bot.llm.provider import Provider
-from bot.llm.scripted import ScriptedProvider, load_script
-from bot.rules.inbound_message import OurIds
 from bot.rules.redaction import Scrubber
-from bot.settings import ModelSetting, Settings, SlackSetting
+from bot.settings.environment import Settings
 from bot.slack.earlier import Earlier
 from bot.slack.edge import Edge
 from bot.slack.listeners import register
@@ -47,40 +37,16 @@ from bot.worker.one_run import OneRun
 from bot.worker.reaper import Limits, Reaper
 from bot.worker.worker import Worker
 from storage.changes import Changes
-from storage.embedded import EmbeddedPostgres
 from storage.engine import Database
 from storage.inbox import Inbox, Reception
-from storage.migrations import migrate
 from storage.policies import Policies
 from storage.presses import Presses
-from storage.readiness import Readiness, require
 from storage.settlement import Means
 
 SOCKETS = 2
 """Connections for Socket Mode: Slack refreshes each every few hours, and the client opens the new one after the gap."""
-SLACK_TIMEOUT_S = 10
 OVERRIDES_KEPT_S = 5.0
 """Seconds after which a channel's own policy rows are read again."""
-APP_TOKEN_REFUSED = PERMANENT | {"not_allowed_token_type", "no_permission", "token_expired"}
-
-
-def mint_id() -> str:
-    """A fresh id: 32 hexadecimal digits."""
-    return uuid.uuid4().hex
-
-
-def mint_call_id() -> str:
-    """A fresh id of a tool call: nine letters or digits, which every dialect accepts."""
-    return f"c{uuid.uuid4().hex[:8]}"
-
-
-@dataclass(frozen=True, slots=True)
-class Slack:
-    """Our way to one workspace."""
-
-    calls: SlackCalls
-    client: AsyncWebClient
-    our: OurIds
 
 
 class App:
@@ -147,7 +113,7 @@ class App:
         app = AsyncApp(
             # Without a token: Bolt has none to use, since `authorize` answers whose it is.
             client=AsyncWebClient(base_url=self.slack.client.base_url, retry_handlers=[], timeout=SLACK_TIMEOUT_S),
-            authorize=_authorize(self.slack),
+            authorize=authorizer(self.slack),
             process_before_response=True,
             # Our own echoes say where our posts stand; the inbox knows them and takes none of them in.
             ignoring_self_events_enabled=False,
@@ -178,21 +144,6 @@ class App:
         return ToolGate({tool.schema.name: tool}, self.database, self.scrubber)
 
 
-def egress_rules(settings: Settings) -> EgressRules:
-    """The rules of the door out."""
-    egress = settings.config.egress
-    return EgressRules.parse(egress.allow, [each.address for each in egress.loopback])
-
-
-def provider(model: ModelSetting, timeouts: Timeouts) -> Provider:
-    """The model service of a setting."""
-    if model.dialect == "openai":
-        return OpenAIChat(model.base_url, model.key, mint_call_id, timeouts)
-    if model.dialect == "anthropic":
-        return AnthropicMessages(model.base_url, model.key, mint_call_id, timeouts)
-    return ScriptedProvider(load_script(Path(model.name)), mint_call_id)
-
-
 @asynccontextmanager
 async def running(settings: Settings, *, pool_size: int = 10) -> AsyncIterator[App]:
     """The app of these settings, with its database and its Slack; closed on leaving."""
@@ -201,82 +152,3 @@ async def running(settings: Settings, *, pool_size: int = 10) -> AsyncIterator[A
         database = Database(await ready_database(settings), pool_size=pool_size)
         stack.push_async_callback(database.close)
         yield App(settings, database, await connect_slack(settings.slack()))
-
-
-def database_url(settings: Settings) -> str:
-    """The address of the database; the embedded one is started where none is set."""
-    return settings.database_url or EmbeddedPostgres(settings.home / "postgres").url()
-
-
-async def ready_database(settings: Settings) -> str:
-    """The address of a database with the newest tables; raises SettingsError or DatabaseUnavailableError.
-
-    The embedded one is brought to them, since nobody else looks after it; one that was set is its operator's to change.
-    """
-    if settings.database_url is None:
-        await migrated(settings)
-    url = await asyncio.to_thread(database_url, settings)
-    await require(url)
-    return url
-
-
-async def migrated(settings: Settings) -> bool:
-    """Bring the database of these settings to the newest tables; whether there was anything to do."""
-    url = await asyncio.to_thread(database_url, settings)
-    found = await require(url, Readiness.BEHIND)
-    await migrate(url)
-    return found is Readiness.BEHIND
-
-
-async def check_app_token(client: AsyncWebClient, app_token: str) -> None:
-    """Raise SettingsError where Slack refuses the token of Socket Mode: the client would try it again for ever."""
-    try:
-        await client.apps_connections_open(app_token=app_token)
-    except SlackApiError as error:
-        refused = str(error.response.get("error"))
-        if refused in APP_TOKEN_REFUSED:
-            raise SettingsError(
-                "SLACK_APP_TOKEN", f"Slack answers {refused}", "Check the token; it needs the scope connections:write"
-            ) from error
-    except (aiohttp.ClientError, TimeoutError):
-        # Slack is away for the moment; the connection is tried until it is there.
-        log.warning("slack.unreachable")
-
-
-async def connect_slack(setting: SlackSetting) -> Slack:
-    """Ask Slack who we are; raises SettingsError where it refuses our token."""
-    client = AsyncWebClient(
-        token=setting.bot_token, base_url=setting.api_url, retry_handlers=[], timeout=SLACK_TIMEOUT_S
-    )
-    calls = SlackCalls(client)
-    try:
-        who = await calls.whoami()
-    except SlackError as error:
-        raise SettingsError(
-            "SLACK_BOT_TOKEN", f"Slack answers {error}", "Check the token, and SLACK_API_URL"
-        ) from error
-    return Slack(calls, client, _our(who))
-
-
-def _our(who: Mapping[str, object]) -> OurIds:
-    return OurIds(
-        team_id=str(who["team_id"]),
-        bot_user_id=str(who["user_id"]),
-        bot_id=str(who["bot_id"]) if who.get("bot_id") else None,
-        app_id=str(who["app_id"]) if who.get("app_id") else None,
-    )
-
-
-def _authorize(slack: Slack) -> Callable[..., Awaitable[AuthorizeResult]]:
-    """Answer Bolt's question who we are from memory: asking Slack at each event would lose events on a 429."""
-
-    async def authorize(**_: object) -> AuthorizeResult:
-        return AuthorizeResult(
-            enterprise_id=None,
-            team_id=slack.our.team_id,
-            bot_token=slack.client.token,
-            bot_id=slack.our.bot_id,
-            bot_user_id=slack.our.bot_user_id,
-        )
-
-    return authorize
