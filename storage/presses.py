@@ -1,9 +1,12 @@
 """Buttons, and Slack's own stop: who may is looked up at the press, and the answer is never silence."""
 
+from dataclasses import replace
+
 from bot.rules.access import Action, may, refusal, source_of
+from bot.rules.card_menu import MenuChoice
 from bot.rules.command_words import WORDS, Result
 from bot.rules.inbound_message import AuthorFacts, NativeStop, Press
-from bot.rules.terms import Command, InterruptKind, InterruptSource, Verdict
+from bot.rules.terms import Command, InterruptKind, InterruptScope, InterruptSource, Verdict
 from storage import commands, ingress, runs, threads
 from storage.commands import Commanded
 from storage.engine import Transaction
@@ -41,6 +44,8 @@ class Presses:
         if refused is not None:
             return Receipt(Verdict.REFUSE, refused, run.id)
         order = self._order(command, InterruptSource.BUTTON, person, press.action_ts)
+        if press.choice == MenuChoice.CLEAR:
+            order = replace(order, scope=InterruptScope.THREAD)
         return _told(await self._command(tx, thread, order, (command, press.ref)))
 
     async def native_stop(self, tx: Transaction, stop: NativeStop, person: Person) -> Receipt:

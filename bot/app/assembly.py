@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from importlib import resources
 
@@ -20,12 +20,13 @@ from bot.card.publisher import Pace, Publisher, PublisherMeans
 from bot.egress.client import EgressClient
 from bot.interrupts.watcher import LiveRuns
 from bot.llm.event_stream import Timeouts
+from bot.rules.card_menu import MenuChoice
 from bot.rules.redaction import Scrubber
 from bot.settings.environment import Settings
 from bot.slack.earlier import Earlier
 from bot.slack.edge import Edge
 from bot.slack.listeners import register
-from bot.slack.listeners.buttons import Buttons
+from bot.slack.listeners.buttons import Buttons, Choose
 from bot.slack.listeners.messages import Messages
 from bot.slack.people import People
 from bot.telemetry import log
@@ -118,8 +119,13 @@ class App:
             # Our own echoes say where our posts stand; the inbox knows them and takes none of them in.
             ignoring_self_events_enabled=False,
         )
-        register(app, Messages(self.edge, self.people, self.slack.our, self.scrubber.text), Buttons(self.edge))
+        buttons = Buttons(self.edge, self._menu())
+        register(app, Messages(self.edge, self.people, self.slack.our, self.scrubber.text), buttons)
         return app
+
+    def _menu(self) -> Mapping[MenuChoice, Choose]:
+        """Who carries out which choice of a card's menu; what is offered stands in bot.rules.card_menu."""
+        return {MenuChoice.CLEAR: self.edge.clear}
 
     def _turn(self) -> TurnMeans:
         model, limits = self.settings.model(), self.settings.config.limits

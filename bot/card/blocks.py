@@ -13,7 +13,8 @@ from bot.card import spans
 from bot.card.spans import FOREIGN_KINDS, Kind, Line, Span
 from bot.card.steps import StepStatus, StepView
 from bot.card.text import clip, count, escape, label
-from bot.card.view import Button, CardView
+from bot.card.view import Button, CardView, MenuItem
+from bot.rules.card_menu import MENU_ACTION_ID
 
 Json: TypeAlias = dict[str, object]
 
@@ -56,7 +57,7 @@ def blocks(view: CardView, *, post_key: str, plan_supported: bool = True) -> Pai
     steps are a plain list, for clients and workspaces that refuse a plan.
     """
     head = [_title(view), *_rich("now", [view.now_line]), *_rich("lines", view.lines[:MOST_LINES])]
-    foot = [_context(view.context_line), *_actions(view.buttons)]
+    foot = [_context(view.context_line), *_actions(view)]
     text = _fallback(view)
     room = MOST_TEXT - weight([*head, *foot]) - _bytes(text)
     steps = _plan(view.steps, room) if plan_supported else _list(view.steps, room)
@@ -114,8 +115,15 @@ def _markup(span: Span) -> str:
             return escape(span.text)
 
 
-def _actions(buttons: tuple[Button, ...]) -> list[Json]:
-    return [_block("actions", "ctl", elements=[_button(button) for button in buttons])] if buttons else []
+def _actions(view: CardView) -> list[Json]:
+    elements = [*map(_button, view.buttons), *_menu(view.menu)]
+    return [_block("actions", "ctl", elements=elements)] if elements else []
+
+
+def _menu(items: tuple[MenuItem, ...]) -> list[Json]:
+    """The menu behind three dots; none without an option, because Slack refuses an empty one."""
+    options: list[Json] = [{"text": _plain_text(item.label), "value": item.value} for item in items]
+    return [{"type": "overflow", "action_id": MENU_ACTION_ID, "options": options}] if options else []
 
 
 def _button(button: Button) -> Json:

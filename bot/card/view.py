@@ -13,6 +13,7 @@ from bot.card.fills import FILLS, usage_words
 from bot.card.spans import Line
 from bot.card.steps import StepView, listing_lines, step_views, subagent_lines
 from bot.card.text import count, duration, label
+from bot.rules import card_menu
 from bot.rules.card_facts import CardFacts
 from bot.rules.card_states import CARD_STATES, LABELS, Action, CardState, state_of
 from bot.rules.terms import RunState
@@ -35,6 +36,14 @@ class Button:
 
 
 @dataclass(frozen=True, slots=True)
+class MenuItem:
+    """An option of the card's menu: its label, and the value that names the choice and the run."""
+
+    label: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class CardView:
     """What a card says. `context_line` is a tuple of pieces, `lines` one line each."""
 
@@ -47,6 +56,7 @@ class CardView:
     lines: tuple[Line, ...]
     buttons: tuple[Button, ...]
     is_over: bool
+    menu: tuple[MenuItem, ...] = ()
 
 
 def view(facts: CardFacts, now: float) -> CardView:
@@ -65,6 +75,7 @@ def view(facts: CardFacts, now: float) -> CardView:
         lines=(*subagent_lines(facts), *listing_lines(facts, row.lists)),
         buttons=tuple(_button(facts, action) for action in row.buttons if _is_offered(facts, state, action)),
         is_over=row.is_over,
+        menu=_menu(facts, state),
     )
 
 
@@ -77,6 +88,11 @@ def _button(facts: CardFacts, action: Action) -> Button:
     """Stop and Pause name the run and so are never stale; Resume names the pause that it ends."""
     value = f"v1:{facts.run_id}:{facts.pause_id}" if action is Action.RESUME else f"v1:{facts.run_id}"
     return Button(action, LABELS[action], STYLES.get(action, ""), value)
+
+
+def _menu(facts: CardFacts, state: CardState) -> tuple[MenuItem, ...]:
+    chosen = card_menu.choices(state, has_steps=facts.round > 0)
+    return tuple(MenuItem(card_menu.MENU_LABELS[each], card_menu.value_of(each, facts.run_id)) for each in chosen)
 
 
 def _is_offered(facts: CardFacts, state: CardState, action: Action) -> bool:

@@ -172,6 +172,9 @@ Inbound: TypeAlias = Message | Edit | Deletion | OwnEcho | NativeStop | Nothing
 class Press:
     """A button was pressed. `ref` names the pause, the approval or the checkpoint that the button was painted for.
 
+    `choice` is the word of the menu's option that was chosen (bot.rules.card_menu), None for a button. `trigger_id`
+    opens a modal, within 3 seconds of the press.
+
     Nothing in it gives a right: who may press is looked up from `user_id`, and that the card is this run's is
     checked against the database.
     """
@@ -188,6 +191,8 @@ class Press:
     action_ts: str
     response_url: str | None
     dedupe_key: str
+    choice: str | None = None
+    trigger_id: str | None = None
 
     @property
     def author(self) -> AuthorFacts:

@@ -79,6 +79,10 @@ class Edge:
         log.info("button.pressed", command=command, run_id=press.run_id, reply=receipt.reply)
         self._answer(receipt, press.channel_id, press.author, press.thread_ts)
 
+    async def clear(self, press: Press) -> None:
+        """Take the menu's "Stop and clear the queue" in: a stop that takes what waits along."""
+        await self.press(press, Command.STOP)
+
     def useless_press(self, body: Mapping[str, object]) -> None:
         """Answer a button that is not one of ours any more."""
         user, container = as_object(body.get("user")), as_object(body.get("container"))

@@ -29,7 +29,7 @@ from bot.slack.wording import Json, as_object, as_objects, as_text, file_names, 
 _NOBODY: Mapping[str, str] = MappingProxyType({})
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _KEY = re.compile(r"[A-Za-z0-9_.:/+=-]{1,255}")
-_VALUE = re.compile(r"v1:(?P<run>[A-Za-z0-9_-]{1,64})(?::(?P<ref>[A-Za-z0-9_.+-]{1,64}))?")
+_VALUE = re.compile(r"(?:(?P<choice>[a-z]{1,20}):)?v1:(?P<run>[A-Za-z0-9_-]{1,64})(?::(?P<ref>[A-Za-z0-9_.+-]{1,64}))?")
 _LINK = re.compile(r"https?://[!-~]{1,2000}")
 _KIND_BY_LETTER: Mapping[str, str] = MappingProxyType({"D": "im", "G": "group"})
 _SPOKEN = frozenset({"bot_message", "file_share", "me_message", "reply_broadcast", "thread_broadcast"})
@@ -232,6 +232,8 @@ def parse_action(body: object) -> Press | Nothing:
         action_ts=action_ts,
         response_url=response_url if _LINK.fullmatch(response_url) else None,
         dedupe_key=f"a:{message_ts}:{action_id}:{action_ts}:{user_id}",
+        choice=ours["choice"],
+        trigger_id=_key(payload.get("trigger_id")),
     )
 
 

@@ -11,7 +11,7 @@ from slack_sdk.models.blocks import Block, TaskCardBlock
 
 from bot.card.blocks import MOST_TEXT, Painted, blocks, weight
 from bot.card.text import units
-from bot.card.view import view
+from bot.card.view import MenuItem, view
 from bot.rules.card_facts import CardFacts, StepState
 from bot.rules.card_states import CardState
 from bot.rules.terms import SettleReason
@@ -265,11 +265,30 @@ def test_a_card_without_calls_has_no_steps_block(plan_supported):
 
 
 def test_the_buttons_are_what_slack_sends_back():
-    pause, stop = block(paint(RUNNING), "ctl")["elements"]
+    pause, stop, _ = block(paint(RUNNING), "ctl")["elements"]
 
     assert (pause["action_id"], pause["value"], "style" in pause) == ("steersman_pause", "v1:9c417f3a", False)
     assert (stop["action_id"], stop["value"], stop["style"]) == ("steersman_stop", "v1:9c417f3a", "danger")
     assert stop["text"] == {"type": "plain_text", "text": "Stop", "emoji": False}
+
+
+def test_the_menu_stands_behind_the_buttons_and_each_choice_names_the_run():
+    menu = block(paint(RUNNING), "ctl")["elements"][-1]
+
+    assert (menu["type"], menu["action_id"]) == ("overflow", "steersman_more")
+    assert menu["options"][0] == {
+        "text": {"type": "plain_text", "text": "Stop and clear the queue", "emoji": False},
+        "value": "clear:v1:9c417f3a",
+    }
+
+
+@pytest.mark.parametrize("menu", [(), (MenuItem("Show", "show:v1:r"),)])
+def test_a_card_without_buttons_has_a_menu_only_where_something_stands_in_it(menu):
+    seen = replace(view(samples.ended(SettleReason.COMPLETED), NOW), menu=menu)
+
+    painted = blocks(seen, post_key="key1")
+
+    assert ("ctl" in names(painted)) is bool(menu)
 
 
 @pytest.mark.parametrize("state", list(CardState))
@@ -296,5 +315,5 @@ def test_all_ways_to_end_leave_a_card_without_a_button_and_without_work_in_progr
     painted = [paint(replace(facts, steps=RUNNING.steps)) for facts in ends]
 
     assert len(painted) == 8
-    assert all("ctl" not in names(each) for each in painted)
+    assert "button" not in {each.get("type") for each in inside([each.blocks for each in painted])}
     assert "in_progress" not in json.dumps([each.blocks for each in painted])

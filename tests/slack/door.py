@@ -14,6 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.card.answer import parts
 from bot.card.slack_calls import SlackCalls
 from bot.playground.local_slack import LocalSlack, SlackOptions
+from bot.rules.card_menu import MenuChoice
 from bot.rules.inbound_message import OurIds
 from bot.rules.redaction import Scrubber
 from bot.slack.earlier import Earlier
@@ -48,7 +49,7 @@ class Door:
         self.people = People(self.database, self.calls, OUR, scrub)
         self.edge = Edge(self.database, self.calls, self.people, desks, time.time)
         self.messages = Messages(self.edge, self.people, OUR, scrub)
-        self.buttons = Buttons(self.edge)
+        self.buttons = Buttons(self.edge, {MenuChoice.CLEAR: self.edge.clear})
         self.earlier = Earlier(self.calls, OUR, self.people.names, scrub)
         self.acknowledged = 0
         self._carried = 0

@@ -20,6 +20,7 @@ def press(value="v1:7f3a:p1", **more):
         "team": {"id": "T0HOME"},
         "container": {"type": "message", "message_ts": CARD, "channel_id": "C0INC", "thread_ts": ROOT},
         "response_url": "https://hooks.slack.com/actions/x",
+        "trigger_id": "1.2.t",
         "actions": [action],
     } | more
 
@@ -38,19 +39,45 @@ def test_a_press_names_the_run_and_what_the_button_was_painted_for():
         action_ts="1790000080.000400",
         response_url="https://hooks.slack.com/actions/x",
         dedupe_key=f"a:{CARD}:stop:1790000080.000400:U0ANA",
+        trigger_id="1.2.t",
     )
     assert parse_action(press()).author == AuthorFacts("U0ANA", team_id="T0HOME")
 
 
 def test_a_choice_from_a_menu_is_a_press():
-    chosen = {"action_id": "more", "selected_option": {"value": "v1:7f3a:clear"}, "action_ts": "1790000080.000400"}
+    chosen = {"action_id": "more", "selected_option": {"value": "back:v1:7f3a:s4"}, "action_ts": "1790000080.000400"}
 
     found = parse_action(press(actions=[chosen]))
 
-    assert (found.action_id, found.run_id, found.ref) == ("more", "7f3a", "clear")
+    assert (found.action_id, found.choice, found.run_id, found.ref) == ("more", "back", "7f3a", "s4")
 
 
-@pytest.mark.parametrize("value", ["", "7f3a", "v2:7f3a", "v1:", "v1:a:b:c", "v1:a b", "v1:7f3a\n", "v1:a:", None, 7])
+def test_a_button_is_no_choice_and_both_say_what_opens_a_modal():
+    button, choice = parse_action(press()), parse_action(press("show:v1:7f3a"))
+
+    assert (button.choice, choice.choice) == (None, "show")
+    assert (button.trigger_id, choice.trigger_id) == ("1.2.t", "1.2.t")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "7f3a",
+        "v2:7f3a",
+        "v1:",
+        "v1:a:b:c",
+        "v1:a b",
+        "v1:7f3a\n",
+        "v1:a:",
+        "clear:7f3a",
+        ":v1:7f3a",
+        "Clear:v1:7f3a",
+        "a:b:v1:7f3a",
+        None,
+        7,
+    ],
+)
 def test_a_value_that_is_not_ours_is_nothing(value):
     assert isinstance(parse_action(press(value)), Nothing)
 
@@ -102,4 +129,6 @@ def test_whatever_json_comes_it_is_a_press_or_nothing(anything, fields):
 def test_a_value_is_ours_or_nothing_never_half_of_one(value):
     found = parse_action(press(value))
 
-    assert isinstance(found, Nothing) or value in {f"v1:{found.run_id}", f"v1:{found.run_id}:{found.ref}"}
+    assert isinstance(found, Nothing) or value.removeprefix(f"{found.choice}:") in {
+        f"v1:{found.run_id}", f"v1:{found.run_id}:{found.ref}",
+    }  # fmt: skip

@@ -6,7 +6,9 @@ from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.request.async_request import AsyncBoltRequest
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.slack.edge import USELESS
 from bot.slack.listeners import register
+from bot.slack.listeners.buttons import Buttons
 from tests.slack.door import ANA, BEN, INCIDENTS, OUR, Door
 
 OK, NOT_ACKNOWLEDGED = 200, 500
@@ -124,3 +126,45 @@ async def test_our_own_echo_passes_bolt(door, bolt):
 
     assert answered == OK
     assert await door.raw.fetchval("select ts from cards") == ts
+
+
+async def choose(door, value, action_id="steersman_more"):
+    """Post a card of ours with a menu, and have somebody choose from it."""
+    root = (await door.says(ANA, "@Steersman why?")).ts
+    run_id = await door.raw.fetchval("select id from runs")
+    menu = {
+        "type": "overflow",
+        "action_id": action_id,
+        "options": [{"text": {"type": "plain_text", "text": "x"}, "value": value.format(run=run_id)}],
+    }
+    metadata = {"event_type": "steersman_card", "event_payload": {"post_key": f"card:{run_id}"}}
+    blocks = [{"type": "actions", "elements": [menu]}]
+    card = await door.calls.post(INCIDENTS, root, {"text": "card", "blocks": blocks, "metadata": metadata})
+    await door.carry()
+    return await door.slack.click(BEN, INCIDENTS, card, action_id)
+
+
+async def test_a_choice_of_the_menu_is_carried_out_and_acknowledged(door, bolt):
+    chosen = await choose(door, "clear:v1:{run}")
+
+    answered = await answer(bolt, chosen)
+
+    assert answered == OK
+    assert await door.raw.fetchval("select reason from settlements") == "stopped"
+    assert await door.raw.fetchval("select scope from interrupts") == "thread"
+
+
+@pytest.mark.parametrize("value", ["eat:v1:{run}", "v1:{run}", "nothing"])
+async def test_a_choice_that_nobody_carries_out_is_answered_in_private_and_stops_nothing(door, bolt, value):
+    chosen = await choose(door, value)
+
+    answered = await answer(bolt, chosen)
+
+    assert answered == OK
+    assert await door.whispers(BEN) == [USELESS]
+    assert await door.raw.fetchval("select count(*) from settlements") == 0
+
+
+async def test_a_menu_that_would_offer_what_nobody_carries_out_is_refused(door):
+    with pytest.raises(ValueError, match="clear"):
+        Buttons(door.edge, {})

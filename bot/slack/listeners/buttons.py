@@ -1,11 +1,12 @@
-"""The buttons of the card."""
+"""The buttons of the card, and the menu beside them."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 from slack_bolt.async_app import AsyncAck
 
+from bot.rules.card_menu import MENU_ACTION_ID, OFFERED, MenuChoice
 from bot.rules.card_states import Action
 from bot.rules.inbound_message import Press
 from bot.rules.terms import Command
@@ -18,19 +19,35 @@ COMMANDS: Mapping[str, Command] = MappingProxyType({
     Action.RESUME.value: Command.RESUME,
 })
 
+Choose: TypeAlias = Callable[[Press], Awaitable[None]]
+"""Carries out one choice of the menu; it returns when that is stored, and only then the choice is acknowledged."""
+
 
 class Buttons:
-    """Stop, Pause and Resume; and an answer to every other button, since a click without one looks like a fault."""
+    """Stop, Pause and Resume; and an answer to every other button, since a click without one looks like a fault.
 
-    def __init__(self, edge: Edge) -> None:
-        self._edge = edge
+    `menu` says who carries out which choice; ValueError where a card would offer one that nobody carries out.
+    """
+
+    def __init__(self, edge: Edge, menu: Mapping[MenuChoice, Choose]) -> None:
+        if unanswered := sorted(OFFERED - menu.keys()):
+            raise ValueError(f"a card offers what nobody carries out: {', '.join(unanswered)}")
+        self._edge, self._menu = edge, menu
 
     async def press(self, ack: AsyncAck, body: Mapping[str, Any]) -> None:
         """Carry a button out; what is acknowledged before it is stored is lost when the database is away."""
         pressed = parse_action(body)
-        command = COMMANDS.get(pressed.action_id) if isinstance(pressed, Press) else None
-        if isinstance(pressed, Press) and command is not None:
-            await self._edge.press(pressed, command)
-        else:
+        if not isinstance(pressed, Press) or not await self._carried_out(pressed):
             self._edge.useless_press(body)
         await ack()
+
+    async def _carried_out(self, press: Press) -> bool:
+        if press.action_id == MENU_ACTION_ID:
+            choose = self._menu.get(MenuChoice(press.choice)) if press.choice in set(MenuChoice) else None
+            if choose is not None:
+                await choose(press)
+            return choose is not None
+        command = COMMANDS.get(press.action_id)
+        if command is not None:
+            await self._edge.press(press, command)
+        return command is not None
