@@ -53,7 +53,7 @@ bench: $(READY) ## Measure what a run, a round and an acknowledgement cost, and 
 pictures: $(READY) ## Take the README's pictures anew, from the page in a real browser
 	STEERSMAN_PICTURES=docs/images $(PYTEST) -q tests/stories/test_page.py
 
-docs: $(READY) ## Write the tables of bot/rules into docs/how-it-works.md
+docs: $(READY) ## Write the tables of bot/rules into the pages of docs
 	$(BIN)/python -m docs.tables
 
 LOCK = CUSTOM_COMPILE_COMMAND='make lock' $$tool/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe \

@@ -1,6 +1,6 @@
-"""Writes the tables of bot/rules into how-it-works.md, so that the page and the code cannot differ.
+"""Writes the tables of bot/rules into the pages, so that the pages and the code cannot differ.
 
-A module of bot/rules that has `as_markdown()` gives its tables by name; the page names the place of each between
+A module of bot/rules that has `as_markdown()` gives its tables by name; a page names the place of each between
 `<!-- table: NAME -->` and `<!-- end -->`. Run by `make docs`; tests/test_docs.py fails where it was not run.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import bot.rules
 
-PAGE = Path(__file__).with_name("how-it-works.md")
+PAGES = tuple(Path(__file__).with_name(name) for name in ("how-it-works.md", "operating.md"))
 _PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -39,4 +39,5 @@ def filled(page: str, by_name: Mapping[str, str]) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), tables()), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(filled(page.read_text(encoding="utf-8"), tables()), encoding="utf-8")

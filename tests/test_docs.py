@@ -18,18 +18,19 @@ def documents() -> list[str]:
     return [name for name, _ in tree.text_files() if name.endswith(".md")]
 
 
-def test_the_tables_on_the_page_are_those_of_the_rules():
-    page = tables.PAGE.read_text(encoding="utf-8")
+@pytest.mark.parametrize("path", tables.PAGES, ids=lambda path: path.name)
+def test_the_tables_on_a_page_are_those_of_the_rules(path):
+    page = path.read_text(encoding="utf-8")
 
     written = tables.filled(page, tables.tables())
 
     assert written == page, "run `make docs`"
 
 
-def test_every_table_of_the_rules_has_one_place_on_the_page():
-    page = tables.PAGE.read_text(encoding="utf-8")
+def test_every_table_of_the_rules_has_one_place_on_the_pages():
+    pages = [path.read_text(encoding="utf-8") for path in tables.PAGES]
 
-    places = tables.places(page)
+    places = [name for page in pages for name in tables.places(page)]
 
     assert sorted(places) == sorted(tables.tables())
 
