@@ -7,7 +7,7 @@ not escaped and not shortened: the card does both, once.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from bot.rules.terms import FailureClass, Grade, InterruptKind, ParkedFor, RunState, SettleReason
+from bot.rules.terms import ApprovalState, FailureClass, Grade, InterruptKind, ParkedFor, RunState, SettleReason
 
 
 class StepState(StrEnum):
@@ -50,6 +50,25 @@ class SubAgentFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovalFacts:
+    """The approval that a write needs.
+
+    shown: the call in full, in plain text. approvers: ids of users and of user groups, as the tool names them.
+    needed: how many of them must say yes. votes: the ids of those who have. request_id: the call's.
+    """
+
+    id: str
+    request_id: str
+    title: str
+    shown: str
+    approvers: tuple[str, ...]
+    needed: int
+    votes: tuple[str, ...]
+    expires_at: float
+    state: ApprovalState
+
+
+@dataclass(frozen=True, slots=True)
 class CardFacts:
     """Everything that a card shows.
 
@@ -65,6 +84,7 @@ class CardFacts:
     cost: US dollars; None where the price of the model is not known.
     rerun: (n, m): a try number n of m follows this run by itself. rolled_back_to: the step it was taken back to.
     failure, failure_detail, status_code, key_setting: see failure_words.
+    approvals: of every write of the run that needed one, in the order in which they were asked for.
     """
 
     run_id: str
@@ -100,3 +120,4 @@ class CardFacts:
     pause_id: str | None = None
     rolled_back_to: int | None = None
     subagents: tuple[SubAgentFacts, ...] = ()
+    approvals: tuple[ApprovalFacts, ...] = ()
