@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.rules.interrupt_order import Pending
+from bot.rules.interrupt_order import HOLDS_BACK, Pending
 from bot.rules.messages import JsonObject
 from bot.rules.terms import CallOutcome, Grade, RunState
 from storage import cards, interrupts, runs, threads
@@ -88,7 +88,7 @@ async def start(tx: Transaction, claim: Claim, request_id: str) -> StartAnswer:
     if run is None or run.state is RunState.SETTLED:
         return StartAnswer(Start.LOST)
     blocking = await interrupts.first_pending(tx, run)
-    if blocking is not None:
+    if blocking is not None and blocking.kind in HOLDS_BACK:
         return StartAnswer(Start.PENDING, blocking)
     await tx.execute(sa.update(tool_calls).where(tool_calls.c.request_id == request_id).values(started_at=clock()))
     await cards.bump(tx, claim.run_id)

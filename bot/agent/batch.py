@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from bot.agent.run_writer import RunWriter
 from bot.interrupts.brake import Brake
 from bot.interrupts.races import together
-from bot.interrupts.retries import HOLDS_BACK
 from bot.rules.closing_words import closing
+from bot.rules.interrupt_order import HOLDS_BACK
 from bot.rules.messages import ToolCall
 from bot.rules.terms import InterruptKind
 from bot.rules.tool_call_ledger import ToolCallLedger

@@ -33,6 +33,7 @@ from bot.telemetry import log
 from bot.tools.gate import ToolGate
 from bot.tools.http_get import HttpGet
 from bot.worker.claim_loop import ClaimLoop
+from bot.worker.drain import Drain, Ordered
 from bot.worker.heartbeat import Heartbeat, Lease
 from bot.worker.one_run import OneRun
 from bot.worker.reaper import Limits, Reaper
@@ -60,7 +61,7 @@ class App:
         self.people = People(database, slack.calls, slack.our, self.scrubber.text)
         self.edge = self._edge()
 
-    def worker(self, live: LiveRuns | None = None) -> Worker:
+    def worker(self, live: LiveRuns | None = None, asked_to_end: asyncio.Event | None = None) -> Worker:
         """A worker that claims and works off runs; whoever hands `live` in can watch their brakes."""
         # An empty one is false.
         limits, live = self.settings.config.limits, LiveRuns() if live is None else live
@@ -73,25 +74,29 @@ class App:
             Limits(limits.lease_s, pause_s=limits.pause_hours * 3600),
             self.edge.judge_waiting,
         )
-        return Worker(self.database, claims, Heartbeat(self.database, live, lease), reaper, live)
+        order = Ordered(asked_to_end or asyncio.Event(), limits.drain_s)
+        drain = Drain(self.database, claims, live, mint_id, order)
+        return Worker(self.database, (claims, Heartbeat(self.database, live, lease), reaper, drain), live)
 
     def publisher(self, pace: Pace | None = None) -> Publisher:
         """A publisher of cards and answers."""
         means = PublisherMeans(self.database, self.slack.calls, time.time, mint_id, self.settings.key_setting)
         return Publisher(means, pace or Pace())
 
-    async def work(self, *, publishes: bool = True) -> None:
-        """Work until cancelled; without a publisher no card is ever painted and no answer posted."""
+    async def work(self, asked_to_end: asyncio.Event | None = None, *, publishes: bool = True) -> None:
+        """Work until cancelled, or asked to end and drained; without a publisher nothing is painted or posted."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self.worker().run(mint_id))
-            if publishes:
-                group.create_task(self.publisher().run())
+            painting = group.create_task(self.publisher().run()) if publishes else None
+            await self.worker(asked_to_end=asked_to_end).run(mint_id)
+            if painting is not None:
+                painting.cancel()
 
-    async def serve(self, app_token: str, *, publishes: bool = True) -> None:
-        """Work and listen until cancelled."""
+    async def serve(self, app_token: str, asked_to_end: asyncio.Event | None = None, *, publishes: bool = True) -> None:
+        """Work and listen until cancelled, or asked to end; what comes while the runs drain is still taken in."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self.listen(app_token))
-            group.create_task(self.work(publishes=publishes))
+            listening = group.create_task(self.listen(app_token))
+            await self.work(asked_to_end, publishes=publishes)
+            listening.cancel()
 
     async def listen(self, app_token: str) -> None:
         """Take in what Slack tells, over several connections, until cancelled; SettingsError for a refused token."""

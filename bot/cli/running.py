@@ -7,8 +7,8 @@ import asyncio
 import gc
 import os
 import signal
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, TypeVar
 
 import typer
 
@@ -33,9 +33,23 @@ def settings_of_environment() -> Settings:
 
 def run(command: Callable[[], Awaitable[Result]]) -> Result | None:
     """Run a command to its end; None where a signal ended it. Exits with 2 where a person must mend something."""
+    return _run(lambda: _until_signal(command, {}))
+
+
+def drain(command: Callable[[asyncio.Event], Awaitable[Result]]) -> Result | None:
+    """Run a command that SIGTERM asks to end by itself, through the event; a second one changes nothing."""
+
+    async def until_drained() -> Result | None:
+        asked = asyncio.Event()
+        return await _until_signal(lambda: command(asked), {signal.SIGTERM: asked.set})
+
+    return _run(until_drained)
+
+
+def _run(command: Callable[[], Coroutine[Any, Any, Result | None]]) -> Result | None:
     wrong: BaseExceptionGroup[SettingsError | DatabaseUnavailableError] | None = None
     try:
-        return asyncio.run(_until_signal(command))
+        return asyncio.run(command())
     except* (SettingsError, DatabaseUnavailableError) as group:
         wrong = group
     finally:
@@ -45,8 +59,13 @@ def run(command: Callable[[], Awaitable[Result]]) -> Result | None:
     raise typer.Exit(MUST_BE_MENDED)
 
 
-async def _until_signal(command: Callable[[], Awaitable[Result]]) -> Result | None:
-    """Cancel the command at a signal: what it has begun hands itself back or closes itself on the way out."""
+async def _until_signal(
+    command: Callable[[], Awaitable[Result]], instead: Mapping[signal.Signals, Callable[[], None]]
+) -> Result | None:
+    """Cancel the command at a signal: what it has begun hands itself back or closes itself on the way out.
+
+    `instead`: what is done at a signal in place of that.
+    """
     task = asyncio.ensure_future(command())
     loop = asyncio.get_running_loop()
     asked_to_end = asyncio.Event()
@@ -56,7 +75,7 @@ async def _until_signal(command: Callable[[], Awaitable[Result]]) -> Result | No
         task.cancel()
 
     for each in SIGNALS:
-        loop.add_signal_handler(each, end)
+        loop.add_signal_handler(each, instead.get(each, end))
     await asyncio.wait([task])
     # On the way out things fail that were fine before; whoever asked for the end is told nothing of it.
     if asked_to_end.is_set() and (task.cancelled() or not _is_fault_of_ours(task.exception())):

@@ -9,10 +9,7 @@ import contextlib
 from dataclasses import dataclass
 
 from bot.interrupts.brake import Brake
-from bot.rules.terms import InterruptKind
-
-HOLDS_BACK = frozenset({InterruptKind.STOP, InterruptKind.ROLLBACK, InterruptKind.PAUSE, InterruptKind.STEER})
-"""The kinds after which nothing may be started any more (design: stopping, pausing, steering: tools)."""
+from bot.rules.interrupt_order import HOLDS_BACK
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,12 @@ class LiveRuns:
 
     def __init__(self) -> None:
         self._live: dict[Brake, _Live] = {}
+        self._is_handing_over = False
+
+    @property
+    def is_handing_over(self) -> bool:
+        """Whether what is let go from now on is let go for good: this worker ends."""
+        return self._is_handing_over
 
     def __len__(self) -> int:
         return len(self._live)
@@ -62,6 +68,11 @@ class LiveRuns:
         for brake, live in self._live.items():
             if (live.thread_id, live.fence) in gone:
                 brake.lose()
+
+    def hand_over(self) -> None:
+        """Brake every run, because this worker ends."""
+        self._is_handing_over = True
+        self.lose_all()
 
     def lose_all(self) -> None:
         """Brake every run: this worker may have been declared dead."""

@@ -23,6 +23,9 @@ INTERRUPT_ORDER: tuple[InterruptKind, ...] = (
 SUSPENDS = frozenset({InterruptKind.PAUSE, InterruptKind.DRAIN})
 """These let go of the worker and keep the run; all others settle it."""
 
+HOLDS_BACK = frozenset({InterruptKind.STOP, InterruptKind.ROLLBACK, InterruptKind.PAUSE, InterruptKind.STEER})
+"""While one of these is pending nothing may be started any more (design: stopping, pausing, steering: tools)."""
+
 OUTRANKS_AN_END = frozenset({InterruptKind.STOP, InterruptKind.ROLLBACK, InterruptKind.STEER})
 """These decide the reason even when the run has just reached an end of its own (turn_ends.decide)."""
 

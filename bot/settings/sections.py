@@ -42,6 +42,7 @@ class Limits(_Section):
     patience_s: Length | None = Field(5.0, ge=0, le=3600)
     runs_at_once: Number = Field(10, ge=1, le=200)
     pause_hours: Length = Field(72.0, gt=0, le=8760)
+    drain_s: Length = Field(25.0, ge=1, le=3600)
     lease_s: Length = Field(15.0, gt=0.2, le=600)
     tool_seconds: Length = Field(15.0, gt=0, le=30)
     model_idle_seconds: Length = Field(60.0, gt=0, le=3600)

@@ -32,31 +32,53 @@ class ClaimLoop:
         self._at_once, self._poll_s = at_once, poll_s
         self._hint, self._room = asyncio.Event(), asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._closed, self._claims_nothing = asyncio.Event(), asyncio.Event()
+
+    async def close(self) -> None:
+        """Claim nothing more; when this returns no claim is under way. The runs go on."""
+        self._closed.set()
+        self._hint.set()
+        self._room.set()
+        await self._claims_nothing.wait()
+
+    async def idle(self) -> None:
+        """Wait until no run is at work here; only a loop that is closed stays so."""
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     def hear(self) -> None:
         """Something is ready."""
         self._hint.set()
 
     async def run(self, worker_id: str) -> None:
-        """Claim until cancelled; the runs under way are then cancelled too, and hand themselves back."""
+        """Claim until closed, and work until cancelled; the runs under way then hand themselves back."""
+        self._claims_nothing.clear()
         try:
-            while True:
-                await self._until_room()
-                self._hint.clear()
-                # Cancelled in the middle, a claim could be ours without anybody who works on it or hands it back.
-                wait_s = await to_the_end(self._claim(worker_id))
-                await self._until_hint(wait_s)
+            await self._claim_on(worker_id)
+            self._claims_nothing.set()
+            await asyncio.Event().wait()
         finally:
+            self._claims_nothing.set()
             await to_the_end(self._end_all())
 
+    async def _claim_on(self, worker_id: str) -> None:
+        while True:
+            await self._until_room()
+            if self._closed.is_set():
+                return
+            self._hint.clear()
+            # Cancelled in the middle, a claim could be ours without anybody who works on it or hands it back.
+            wait_s = await to_the_end(self._claim(worker_id))
+            await self._until_hint(wait_s)
+
     async def _until_room(self) -> None:
-        while len(self._tasks) >= self._at_once:
+        while len(self._tasks) >= self._at_once and not self._closed.is_set():
             self._room.clear()
             await self._room.wait()
 
     async def _until_hint(self, seconds: float) -> None:
         with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(0 if self._closed.is_set() else seconds):
                 await self._hint.wait()
 
     async def _claim(self, worker_id: str) -> float:

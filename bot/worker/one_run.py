@@ -15,7 +15,7 @@ from bot.interrupts.watcher import LiveRuns
 from bot.rules.terms import FailureClass
 from bot.rules.turn_ends import End, Failed
 from bot.telemetry import log
-from storage import history, queue, settlement
+from storage import draining, history, queue, settlement
 from storage.queue import Claimed
 from storage.settlement import Means
 
@@ -86,6 +86,9 @@ class OneRun:
         """Let another worker go on at once; where that fails, the lease runs out by itself."""
         try:
             async with self._turn.database.transaction() as tx:
-                await queue.give_back(tx, claimed.claim)
+                if self._live.is_handing_over:
+                    await draining.hand_over(tx, claimed.claim)
+                else:
+                    await queue.give_back(tx, claimed.claim)
         except OUTAGES:
             log.warning("run.not_handed_back", run_id=claimed.claim.run_id)

@@ -9,6 +9,7 @@ from bot.interrupts.races import to_the_end
 from bot.interrupts.watcher import LiveRuns
 from bot.telemetry import log
 from bot.worker.claim_loop import ClaimLoop
+from bot.worker.drain import Drain
 from bot.worker.heartbeat import DeclaredDeadError, Heartbeat
 from bot.worker.reaper import Reaper
 from storage import notify, queue
@@ -19,18 +20,20 @@ from storage.notify import Listener
 class Worker:
     """One worker process's share of the work."""
 
-    def __init__(
-        self, database: Database, claims: ClaimLoop, heartbeat: Heartbeat, reaper: Reaper, live: LiveRuns
-    ) -> None:
-        self._database, self._claims, self._heartbeat, self._reaper = database, claims, heartbeat, reaper
-        self._listener = Listener(database.dsn, {notify.READY: lambda _: claims.hear(), notify.INTERRUPT: live.hear})
+    def __init__(self, database: Database, parts: tuple[ClaimLoop, Heartbeat, Reaper, Drain], live: LiveRuns) -> None:
+        self._database = database
+        self._claims, self._heartbeat, self._reaper, self._drain = parts
+        ears = {notify.READY: lambda _: self._claims.hear(), notify.INTERRUPT: live.hear}
+        self._listener = Listener(database.dsn, ears)
 
     async def run(self, mint_id: Callable[[], str]) -> None:
-        """Work until cancelled; a worker that was declared dead begins anew under another id."""
-        while True:
+        """Work until drained or cancelled; a worker that was declared dead begins anew under another id."""
+        is_over = False
+        while not is_over:
             worker_id = f"w-{mint_id()}"
             try:
                 await self._live(worker_id)
+                is_over = True
             except* DeclaredDeadError:
                 log.warning("worker.declared_dead", worker_id=worker_id)
 
@@ -39,10 +42,16 @@ class Worker:
         log.info("worker.started", worker_id=worker_id)
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._heartbeat.run(worker_id))
-                group.create_task(self._listener.run())
-                group.create_task(self._claims.run(worker_id))
-                group.create_task(self._reaper.run())
+                forever = (
+                    self._heartbeat.run(worker_id),
+                    self._listener.run(),
+                    self._claims.run(worker_id),
+                    self._reaper.run(),
+                )
+                at_work = [group.create_task(each) for each in forever]
+                await self._drain.run(worker_id)
+                for each in at_work:
+                    each.cancel()
         finally:
             await to_the_end(self._retire(worker_id))
 

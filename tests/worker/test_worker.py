@@ -7,6 +7,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.worker.claim_loop import ClaimLoop
+from bot.worker.drain import Drain, Ordered
 from bot.worker.heartbeat import Heartbeat, Lease
 from bot.worker.one_run import OneRun
 from bot.worker.reaper import Limits, Reaper
@@ -16,7 +17,7 @@ from tests.storage.waits import until
 from tests.worker.alive import LIMIT, alive
 
 
-def worker(bench):
+def worker(bench, order=None):
     """A worker over a bench, with room for two and no patience for silence."""
 
     async def nobody_to_judge():
@@ -28,7 +29,8 @@ def worker(bench):
     heartbeat = Heartbeat(database, bench.live, Lease(beat_s=0.1, lease_s=15, self_fence_s=12))
     reaper = Reaper(database, desk.means, Limits(look_every_s=0.1), nobody_to_judge)
     numbers = itertools.count(1)
-    return Worker(database, claims, heartbeat, reaper, bench.live).run(lambda: str(next(numbers)))
+    drain = Drain(database, claims, bench.live, desk.means.mint_id, order or Ordered(asyncio.Event()))
+    return Worker(database, (claims, heartbeat, reaper, drain), bench.live).run(lambda: str(next(numbers)))
 
 
 async def settled(desk, *states):
