@@ -18,7 +18,7 @@ from bot.rules.terms import (
     ThreadState,
     Verdict,
 )
-from storage import interrupts, posts, runs
+from storage import interrupts, posts, runs, step_lists
 from storage.engine import Transaction
 from storage.runs import Run
 from storage.tables import cards, inbox, settlements, threads, tool_calls, usage
@@ -64,6 +64,8 @@ async def of_run(tx: Transaction, run_id: str) -> CardFacts | None:
         next_card_permalink=await _next_permalink(tx, run_id),
         answer_permalink=await posts.answer_permalink(tx, run_id),
         pause_id=run.pause_id,
+        withdrawn_count=await step_lists.withdrawn(tx, run_id),
+        is_reminded=row["reminded_at"] is not None,
     )
 
 

@@ -67,13 +67,13 @@ class App:
         one_run = OneRun(self._turn(), self.means, live)
         claims = ClaimLoop(self.database, self.means, one_run.work, at_once=limits.runs_at_once, poll_s=1.0)
         lease = Lease(min(1.0, limits.lease_s / 5), limits.lease_s, limits.lease_s * 0.8)
-        reaper = Reaper(
-            self.database,
-            self.means,
-            Limits(limits.lease_s, pause_s=limits.pause_hours * 3600),
-            self.edge.judge_waiting,
-        )
-        return Worker(self.database, claims, Heartbeat(self.database, live, lease), reaper, live)
+        return Worker(self.database, claims, Heartbeat(self.database, live, lease), self.reaper(), live)
+
+    def reaper(self) -> Reaper:
+        """Who looks after what nobody looks after; every process has one, so that no hung worker holds anything."""
+        limits = self.settings.config.limits
+        stay = Limits(limits.lease_s, pause_s=limits.pause_hours * 3600)
+        return Reaper(self.database, self.means, stay, self.edge.judge_waiting)
 
     def publisher(self, pace: Pace | None = None) -> Publisher:
         """A publisher of cards and answers."""
@@ -86,6 +86,12 @@ class App:
             group.create_task(self.worker().run(mint_id))
             if publishes:
                 group.create_task(self.publisher().run())
+
+    async def listen_alone(self, app_token: str) -> None:
+        """Listen until cancelled, in a process without a worker, and look after what hangs in the others."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.listen(app_token))
+            group.create_task(self.reaper().run())
 
     async def serve(self, app_token: str, *, publishes: bool = True) -> None:
         """Work and listen until cancelled."""
