@@ -90,14 +90,35 @@ async def start(tx: Transaction, claim: Claim, request_id: str) -> StartAnswer:
     blocking = await interrupts.first_pending(tx, run)
     if blocking is not None and blocking.kind in HOLDS_BACK:
         return StartAnswer(Start.PENDING, blocking)
-    await tx.execute(sa.update(tool_calls).where(tool_calls.c.request_id == request_id).values(started_at=clock()))
+    # A read that a successor repeats is its own from here on: what the lost worker still brings is late.
+    mine = sa.update(tool_calls).where(tool_calls.c.request_id == request_id)
+    await tx.execute(mine.values(started_at=clock(), fence=claim.fence))
     await cards.bump(tx, claim.run_id)
     return StartAnswer(Start.GO)
 
 
 async def finish(tx: Transaction, end: CallEnd) -> None:
-    """Write down how a call ended. A late end is written too: the audit says what happened, whoever still asks."""
-    ended = sa.update(tool_calls).where(tool_calls.c.request_id == end.request_id).returning(tool_calls.c.run_id)
+    """Write down how a call ended, in the transaction that stores its answer: that one has compared the fence."""
+    await _finish(tx, end, sa.true())
+
+
+async def finish_late(tx: Transaction, end: CallEnd, fence: int) -> None:
+    """Write down an end whose answer nobody takes in any more; `fence` is the one that the call was made under.
+
+    A write that nobody has answered for yet has truly ended so, and its answer can say it. All else is kept beside
+    the row and changes nothing: neither what was told, nor what a successor's repetition of the call brought.
+    """
+    row = tool_calls.c
+    unanswered = sa.and_(row.grade == Grade.WRITE, row.fence == fence, row.outcome.is_(None))
+    if await _finish(tx, end, unanswered):
+        return
+    late = {"outcome": end.outcome, "status": end.status, "elapsed_ms": end.elapsed_ms, "fence": fence}
+    first = sa.and_(row.request_id == end.request_id, row.late.is_(None))
+    await tx.execute(sa.update(tool_calls).where(first).values(late=late, late_at=clock()))
+
+
+async def _finish(tx: Transaction, end: CallEnd, only: sa.ColumnElement[bool]) -> bool:
+    ended = sa.update(tool_calls).where(tool_calls.c.request_id == end.request_id, only).returning(tool_calls.c.run_id)
     values: dict[str, Any] = {
         "outcome": end.outcome,
         "elapsed_ms": end.elapsed_ms,
@@ -109,8 +130,8 @@ async def finish(tx: Transaction, end: CallEnd) -> None:
     }
     run_id = (await tx.execute(ended.values(**values))).scalar_one_or_none()
     if run_id is not None:
-        # An end that comes after the settlement changes what the card says of the call.
         await cards.bump(tx, run_id)
+    return run_id is not None
 
 
 async def close(tx: Transaction, request_id: str, outcome: CallOutcome) -> None:

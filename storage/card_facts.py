@@ -1,5 +1,6 @@
 """Everything that a card shows, read in one transaction from one snapshot, after the card's lease was taken."""
 
+from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -18,7 +19,7 @@ from bot.rules.terms import (
     ThreadState,
     Verdict,
 )
-from storage import approval_facts, interrupts, posts, runs
+from storage import approval_facts, interrupts, posts, runs, step_lists
 from storage.engine import Transaction
 from storage.runs import Run
 from storage.tables import cards, inbox, settlements, threads, tool_calls, usage
@@ -36,7 +37,7 @@ async def of_run(tx: Transaction, run_id: str) -> CardFacts | None:
     steps = await _steps(tx, run_id)
     waiting, held = await _messages(tx, run)
     tokens, cost = await _spent(tx, run_id)
-    return CardFacts(
+    facts = CardFacts(
         run_id=run_id,
         title=run.title,
         run_state=run.state,
@@ -61,10 +62,19 @@ async def of_run(tx: Transaction, run_id: str) -> CardFacts | None:
         calls=len(steps),
         tokens=tokens,
         cost=cost,
-        next_card_permalink=await _next_permalink(tx, run_id),
-        answer_permalink=await posts.answer_permalink(tx, run_id),
         pause_id=run.pause_id,
-        approvals=await approval_facts.of_run(tx, run_id),
+        is_reminded=row["reminded_at"] is not None,
+    )
+    return await _with_what_belongs_to_it(tx, facts)
+
+
+async def _with_what_belongs_to_it(tx: Transaction, facts: CardFacts) -> CardFacts:
+    return replace(
+        facts,
+        next_card_permalink=await _next_permalink(tx, facts.run_id),
+        answer_permalink=await posts.answer_permalink(tx, facts.run_id),
+        approvals=await approval_facts.of_run(tx, facts.run_id),
+        withdrawn_count=await step_lists.withdrawn(tx, facts.run_id),
     )
 
 

@@ -157,6 +157,18 @@ async def gone(tx: Transaction, leased: LeasedCard, error: str) -> None:
     await tx.execute(sa.update(cards).where(_mine(leased)).values(**values))
 
 
+async def unshown(tx: Transaction) -> LeasedCard | None:
+    """A card that was given up and whose run has changed since; it counts as seen, and each change is given once."""
+    changed = sa.and_(cards.c.gone.is_not(None), cards.c.wanted_rev > cards.c.painted_rev)
+    pick = sa.select(cards).where(changed).limit(1).with_for_update(skip_locked=True)
+    row = (await tx.execute(pick)).mappings().one_or_none()
+    if row is None:
+        return None
+    seen = sa.update(cards).where(cards.c.run_id == row["run_id"]).values(painted_rev=row["wanted_rev"])
+    await tx.execute(seen)
+    return _leased(row, "")
+
+
 async def permalink(tx: Transaction, run_id: str) -> str | None:
     """The link to a card; None while it has none."""
     found = sa.select(cards.c.permalink).where(cards.c.run_id == run_id)

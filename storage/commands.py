@@ -12,21 +12,22 @@ from bot.rules.inbound_message import ts_order
 from bot.rules.interrupt_order import Pending
 from bot.rules.terms import (
     InterruptKind,
+    InterruptScope,
     InterruptSource,
-    InterruptState,
     ParkedFor,
     RunState,
     SettleReason,
     Verdict,
 )
 from bot.rules.turn_ends import Cut
-from storage import cards, inbox_rows, interrupts, notify, posts, runs, settlement, taking, threads
+from storage import cards, inbox_rows, interrupts, notify, posts, runs, settlement, step_lists, taking, threads
 from storage.columns import SlackTs
 from storage.engine import Transaction
 from storage.interrupts import Order
 from storage.runs import Run
 from storage.settlement import Means
 from storage.tables import clock
+from storage.tables import runs as runs_table
 from storage.tables import threads as threads_table
 from storage.threads import Thread
 
@@ -58,13 +59,16 @@ async def stop(tx: Transaction, thread: Thread, order: Order, means: Means) -> C
         return await _nothing_to_stop(tx, run)
     if await _is_for_an_older_run(tx, run, order):
         return Commanded(Result.NEWER_REQUEST, run.id)
-    if run.state is RunState.CANCELLING:
+    cleared = await _clear(tx, thread, order)
+    if run.state is RunState.CANCELLING and not cleared:
         return Commanded(Result.ALREADY_STOPPING, run.id)
-    await interrupts.record(tx, thread, run, order, InterruptState.TRIGGERED)
+    await interrupts.record(tx, thread, run, order, cleared)
     if thread.owner is None:
         await settlement.settle_locked(tx, thread, run, Cut(_pending(order)), means)
         return Commanded(Result.STOPPED, run.id)
-    await runs.change(tx, run.id, state=RunState.CANCELLING, cancelling_at=clock())
+    since = sa.func.coalesce(runs_table.c.cancelling_at, clock())
+    await runs.change(tx, run.id, state=RunState.CANCELLING, cancelling_at=since)
+    await interrupts.cancel(tx, run.id)
     await _tell_owner(tx, run, order.kind)
     return Commanded(Result.STOPPING, run.id)
 
@@ -84,7 +88,7 @@ async def pause(tx: Transaction, thread: Thread, order: Order, means: Means) -> 
     if end is not None:
         await settlement.settle_locked(tx, thread, run, end, means)
         return await _nothing_to_stop(tx, run)
-    await interrupts.record(tx, thread, run, order, InterruptState.TRIGGERED)
+    await interrupts.record(tx, thread, run, order)
     if thread.owner is None:
         await interrupts.park(tx, thread, run, _pending(order))
         return Commanded(Result.PAUSED, run.id)
@@ -123,6 +127,14 @@ async def _mark(tx: Transaction, thread: Thread, order: Order) -> Thread:
     newest = sa.func.greatest(threads_table.c.stopped_before_ts, sent)
     await threads.change(tx, thread.id, stopped_before_ts=newest)
     return await threads.lock_again(tx, thread)
+
+
+async def _clear(tx: Transaction, thread: Thread, order: Order) -> dict[str, object] | None:
+    """Withdraw what waits in the thread, where a stop reaches that far; for its record, None where nothing waited."""
+    if order.scope is not InterruptScope.THREAD:
+        return None
+    withdrawn = await inbox_rows.withdraw(tx, thread.id, thread.stopped_before_ts)
+    return {step_lists.WITHDRAWN: withdrawn} if withdrawn else None
 
 
 async def _is_for_an_older_run(tx: Transaction, run: Run, order: Order) -> bool:

@@ -128,6 +128,18 @@ async def become_notes(
     return (await tx.execute(sa.update(inbox).where(these).values(verdict=Verdict.NOTE))).rowcount
 
 
+async def withdraw(tx: Transaction, thread_id: str, not_later_than: Decimal | None) -> int:
+    """Withdraw what waits and was sent until then, and everything queued; how many messages that were."""
+    until_then = sa.false() if not_later_than is None else inbox.c.slack_ts <= not_later_than
+    these = sa.and_(
+        inbox.c.thread_id == thread_id,
+        inbox.c.state == InboxState.WAITING,
+        inbox.c.verdict.in_(ASKS),
+        sa.or_(until_then, inbox.c.verdict == Verdict.QUEUE),
+    )
+    return (await tx.execute(sa.update(inbox).where(these).values(state=InboxState.WITHDRAWN))).rowcount
+
+
 def _message(raw: Any) -> Message:
     return Message(**{**raw, "author": AuthorFacts(**raw["author"]), "files": tuple(raw["files"])})
 

@@ -1,12 +1,14 @@
 """Interrupts: what is asked of a run, recorded, probed and, where nobody owns the run, carried out at once."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
 from bot.rules.interrupt_order import SUSPENDS, Pending, first
+from bot.rules.interrupt_states import OPEN
 from bot.rules.messages import Event
 from bot.rules.terms import (
     InboxState,
@@ -19,13 +21,15 @@ from bot.rules.terms import (
     ThreadState,
     Verdict,
 )
-from storage import cards, history, notify, runs, taking, threads
+from storage import cards, history, notify, runs, step_lists, taking, threads
+from storage.columns import SafeJson
 from storage.engine import Transaction
 from storage.runs import Run
 from storage.tables import clock, inbox, interrupts
 from storage.threads import Claim, Thread
 
-OPEN = (InterruptState.TRIGGERED, InterruptState.CANCELLING)
+KNOWN_KINDS = tuple(InterruptKind)
+"""During a deploy a newer version may ask for what this one does not know: it is left to the newer one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,10 @@ class Probed:
     news: tuple[Event, ...] = ()
 
 
-async def record(tx: Transaction, thread: Thread, run: Run, order: Order, state: InterruptState) -> None:
-    """Write an interrupt down."""
+async def record(
+    tx: Transaction, thread: Thread, run: Run, order: Order, steps: Mapping[str, object] | None = None
+) -> None:
+    """Write down that something is asked of a run; `steps` is what has become of it already."""
     await tx.execute(
         sa.insert(interrupts).values(
             id=order.id,
@@ -70,9 +76,21 @@ async def record(tx: Transaction, thread: Thread, run: Run, order: Order, state:
             source=order.source,
             requested_by=order.requested_by,
             slack_ts=order.slack_ts,
-            state=state,
+            state=InterruptState.TRIGGERED,
+            steps=steps,
         )
     )
+
+
+async def cancel(tx: Transaction, run_id: str) -> None:
+    """Say of what ends a run at once that its run is being ended."""
+    hard = sa.and_(
+        interrupts.c.run_id == run_id,
+        interrupts.c.kind.in_([InterruptKind.STOP, InterruptKind.ROLLBACK]),
+        interrupts.c.state == InterruptState.TRIGGERED,
+    )
+    begun = {"state": InterruptState.CANCELLING, "cancelling_at": clock()}
+    await tx.execute(sa.update(interrupts).where(hard).values(**begun))
 
 
 async def pending(tx: Transaction, run: Run) -> list[Pending]:
@@ -83,7 +101,7 @@ async def pending(tx: Transaction, run: Run) -> list[Pending]:
     asked = (
         sa
         .select(interrupts.c.kind, interrupts.c.source, interrupts.c.requested_by, interrupts.c.id)
-        .where(interrupts.c.run_id == run.id, interrupts.c.state.in_(OPEN))
+        .where(interrupts.c.run_id == run.id, interrupts.c.state.in_(OPEN), interrupts.c.kind.in_(KNOWN_KINDS))
         .order_by(interrupts.c.requested_at, interrupts.c.id)
     )
     found = [_pending(row) for row in await tx.execute(asked)]
@@ -144,6 +162,7 @@ async def park(tx: Transaction, thread: Thread, run: Run, pause: Pending) -> Non
         parked_at=clock(),
         pause_id=pause.id,
         acted_by=pause.requested_by,
+        reminded_at=None,
     )
     held = sa.and_(inbox.c.thread_id == thread.id, inbox.c.state == InboxState.WAITING)
     if run.started_at is not None:
@@ -163,20 +182,28 @@ async def unpark(tx: Transaction, thread: Thread, run: Run) -> None:
     await cards.bump(tx, run.id, at_once=True)
 
 
-async def finish(tx: Transaction, run_id: str, done: set[InterruptKind], *, rest_is_moot: bool = False) -> None:
-    """Close the open interrupts of a run: those of `done` are done; the rest are moot where the run is settled."""
-    still_open = sa.and_(interrupts.c.run_id == run_id, interrupts.c.state.in_(OPEN))
-    carried_out = sa.and_(still_open, interrupts.c.kind.in_(done))
-    await tx.execute(sa.update(interrupts).where(carried_out).values(state=InterruptState.DONE))
-    if rest_is_moot:
-        await tx.execute(sa.update(interrupts).where(still_open).values(state=InterruptState.MOOT))
+async def finish(tx: Transaction, run_id: str, done: set[InterruptKind]) -> None:
+    """Say of the open interrupts of these kinds that they were carried out."""
+    await tx.execute(sa.update(interrupts).where(_open(run_id), interrupts.c.kind.in_(done)).values(**_over("done")))
+
+
+async def settle(tx: Transaction, run_id: str, by: InterruptKind | None) -> None:
+    """Close the interrupts of a run that is settled: those of the kind that decided are done, all others are moot.
+
+    What had become of every call is kept with those that are done.
+    """
+    if by is not None:
+        lists = sa.literal(await step_lists.of_run(tx, run_id), SafeJson())
+        steps = sa.func.coalesce(interrupts.c.steps, sa.literal({}, SafeJson())).op("||")(lists)
+        decided = sa.and_(_open(run_id), interrupts.c.kind == by)
+        await tx.execute(sa.update(interrupts).where(decided).values(**_over("done"), steps=steps))
+    await tx.execute(sa.update(interrupts).where(_open(run_id)).values(**_over("moot")))
 
 
 async def make_moot(tx: Transaction, run_id: str, kind: InterruptKind) -> bool:
     """Take back open interrupts of one kind; whether there was one."""
-    mine = sa.and_(interrupts.c.run_id == run_id, interrupts.c.kind == kind, interrupts.c.state.in_(OPEN))
-    changed = await tx.execute(sa.update(interrupts).where(mine).values(state=InterruptState.MOOT))
-    return changed.rowcount > 0
+    mine = sa.update(interrupts).where(_open(run_id), interrupts.c.kind == kind)
+    return (await tx.execute(mine.values(**_over("moot")))).rowcount > 0
 
 
 async def _waiting_steer(tx: Transaction, thread_id: str) -> Pending | None:
@@ -191,5 +218,16 @@ async def _waiting_steer(tx: Transaction, thread_id: str) -> Pending | None:
     return None if author is None else Pending(InterruptKind.STEER, InterruptSource.MESSAGE, author)
 
 
+def _open(run_id: str) -> sa.ColumnElement[bool]:
+    """A state is only ever left by a write that has this in its condition, so none is taken back."""
+    return sa.and_(interrupts.c.run_id == run_id, interrupts.c.state.in_(OPEN))
+
+
+def _over(state: Literal["done", "moot"]) -> dict[str, Any]:
+    return {"state": InterruptState(state), "done_at": clock()}
+
+
 def _pending(row: Any) -> Pending:
-    return Pending(InterruptKind(row.kind), InterruptSource(row.source), row.requested_by, row.id)
+    # A source of a newer version is somebody's wish all the same.
+    source = row.source if row.source in set(InterruptSource) else InterruptSource.API
+    return Pending(InterruptKind(row.kind), InterruptSource(source), row.requested_by, row.id)

@@ -1,5 +1,6 @@
 """Who works on what: workers, claims, heartbeats, and taking over from a worker that was lost."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -45,12 +46,16 @@ class Claimed:
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """A thread that the database thinks a worker owns, and what is asked of its run."""
+    """A thread that the database thinks a worker owns, and what is asked of its run.
+
+    `unknown` are kinds that a newer version has asked for and that this one does not know: nothing to act on.
+    """
 
     thread_id: str
     fence: int
     run_id: str
     kinds: frozenset[InterruptKind]
+    unknown: frozenset[str] = frozenset()
 
 
 class Unclaimed(StrEnum):
@@ -65,8 +70,10 @@ async def register(tx: Transaction, worker_id: str) -> None:
     await tx.execute(insert(workers).values(id=worker_id).on_conflict_do_nothing())
 
 
-async def claim(tx: Transaction, worker_id: str, means: Means) -> Claimed | Settled | Unclaimed:
-    """Claim the thread that has waited longest.
+async def claim(
+    tx: Transaction, worker_id: str, means: Means, picked: Callable[[str], None] = lambda _: None
+) -> Claimed | Settled | Unclaimed:
+    """Claim the thread that has waited longest; `picked` is told which, before anything about it can go wrong.
 
     The first claim of a run takes the waiting messages into the history. A run whose newest message is older than
     the thread's last stop is settled instead of started, and one whose end is stored is settled with that end.
@@ -74,6 +81,7 @@ async def claim(tx: Transaction, worker_id: str, means: Means) -> Claimed | Sett
     thread_id = await _ready_thread(tx)
     if thread_id is None or not await _is_alive(tx, worker_id):
         return Unclaimed.LOCKED if await _any_ready(tx) else Unclaimed.NONE_READY
+    picked(thread_id)
     thread = await threads.lock(tx, thread_id)
     run = await runs.newest(tx, thread_id)
     if thread is None or run is None or run.state is RunState.SETTLED:
@@ -82,6 +90,14 @@ async def claim(tx: Transaction, worker_id: str, means: Means) -> Claimed | Sett
     if end is not None:
         return await settlement.settle_locked(tx, thread, run, end, means)
     return await _own(tx, thread, run, worker_id)
+
+
+async def put_off(tx: Transaction, thread_id: str, seconds: float) -> None:
+    """Let a thread wait whose claim broke: tried first again and again it would keep all others from their turn."""
+    thread = await threads.lock(tx, thread_id)
+    if thread is not None and thread.state is ThreadState.READY:
+        later = clock() + sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
+        await threads.change(tx, thread_id, ready_at=later)
 
 
 async def heartbeat(tx: Transaction, worker_id: str) -> list[Owned] | None:
@@ -192,7 +208,7 @@ async def _ready_thread(tx: Transaction) -> str | None:
     ready = (
         sa
         .select(threads_table.c.id)
-        .where(threads_table.c.state == ThreadState.READY)
+        .where(_is_ready())
         .order_by(threads_table.c.ready_at)
         .limit(1)
         .with_for_update(skip_locked=True)
@@ -201,8 +217,13 @@ async def _ready_thread(tx: Transaction) -> str | None:
     return found
 
 
+def _is_ready() -> sa.ColumnElement[bool]:
+    """One that was put off is ready when its time has come."""
+    return sa.and_(threads_table.c.state == ThreadState.READY, threads_table.c.ready_at <= clock())
+
+
 async def _any_ready(tx: Transaction) -> bool:
-    ready = sa.select(threads_table.c.id).where(threads_table.c.state == ThreadState.READY)
+    ready = sa.select(threads_table.c.id).where(_is_ready())
     return (await tx.execute(ready.limit(1))).first() is not None
 
 
@@ -271,7 +292,8 @@ def _owned_by(worker_id: str) -> sa.Select[Any]:
 
 
 def _owned(row: Any) -> Owned:
-    kinds = {InterruptKind(kind) for kind in row["asked"] or ()}
+    asked = frozenset(row["asked"] or ())
+    kinds = {InterruptKind(kind) for kind in asked & set(InterruptKind)}
     if row["steer"]:
         kinds.add(InterruptKind.STEER)
-    return Owned(row["id"], row["fence"], row["run_id"], frozenset(kinds))
+    return Owned(row["id"], row["fence"], row["run_id"], frozenset(kinds), asked - set(InterruptKind))

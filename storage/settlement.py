@@ -119,7 +119,7 @@ async def _write(tx: Transaction, thread: Thread, run: Run, outcome: Outcome) ->
     await runs.change(tx, run.id, state=RunState.SETTLED, parked_for=None, pause_id=None)
     if decided_by is not None and (run.cut is None or run.cut.kind is not decided_by.kind):
         await runs.stamp_cut(tx, run.id, decided_by)
-    await interrupts.finish(tx, run.id, {decided_by.kind} if decided_by else set(), rest_is_moot=True)
+    await interrupts.settle(tx, run.id, decided_by.kind if decided_by else None)
 
 
 async def _convert_waiting(tx: Transaction, thread: Thread, run: Run, outcome: Outcome) -> None:

@@ -209,6 +209,8 @@ tool_calls = sa.Table(
     text_column("approved_by", null=True),
     text_column("agent", default="main"),
     text_column("requested_by", default=""),
+    sa.Column("late", SafeJson),
+    time_column("late_at"),
     time_column("recorded_at", now=True),
     sa.Index("ix_tool_calls_run_id", "run_id"),
 )

@@ -97,7 +97,7 @@ class RunWriter:
             [NewEvent(EventKind.TOOL_RESULT, stored(result))], lambda tx: audit.finish(tx, answered.end)
         )
         if kept is not Appended.STORED:
-            await self.persist(lambda tx: audit.finish(tx, answered.end))
+            await self.persist(lambda tx: audit.finish_late(tx, answered.end, self._claim.fence))
         return kept
 
     async def close(self, call: ToolCall, planned: PlannedCall, closing: Closing) -> Appended:

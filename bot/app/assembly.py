@@ -68,15 +68,15 @@ class App:
         one_run = OneRun(self._turn(), self.means, live)
         claims = ClaimLoop(self.database, self.means, one_run.work, at_once=limits.runs_at_once, poll_s=1.0)
         lease = Lease(min(1.0, limits.lease_s / 5), limits.lease_s, limits.lease_s * 0.8)
-        reaper = Reaper(
-            self.database,
-            self.means,
-            Limits(limits.lease_s, pause_s=limits.pause_hours * 3600),
-            self.edge.judge_waiting,
-        )
         order = Ordered(asked_to_end or asyncio.Event(), limits.drain_s)
         drain = Drain(self.database, claims, live, mint_id, order)
-        return Worker(self.database, (claims, Heartbeat(self.database, live, lease), reaper, drain), live)
+        return Worker(self.database, (claims, Heartbeat(self.database, live, lease), self.reaper(), drain), live)
+
+    def reaper(self) -> Reaper:
+        """Who looks after what nobody looks after; every process has one, so that no hung worker holds anything."""
+        limits = self.settings.config.limits
+        stay = Limits(limits.lease_s, pause_s=limits.pause_hours * 3600)
+        return Reaper(self.database, self.means, stay, self.edge.judge_waiting)
 
     def publisher(self, pace: Pace | None = None) -> Publisher:
         """A publisher of cards and answers."""
@@ -90,6 +90,12 @@ class App:
             await self.worker(asked_to_end=asked_to_end).run(mint_id)
             if painting is not None:
                 painting.cancel()
+
+    async def listen_alone(self, app_token: str) -> None:
+        """Listen until cancelled, in a process without a worker, and look after what hangs in the others."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.listen(app_token))
+            group.create_task(self.reaper().run())
 
     async def serve(self, app_token: str, asked_to_end: asyncio.Event | None = None, *, publishes: bool = True) -> None:
         """Work and listen until cancelled, or asked to end; what comes while the runs drain is still taken in."""

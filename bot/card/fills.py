@@ -14,6 +14,8 @@ from bot.rules.card_facts import CardFacts, StepFacts, StepState
 from bot.rules.failure_words import ending_words, failure_words
 from bot.rules.terms import FailureClass, Grade, InterruptKind, SettleReason
 
+REMINDER = "It ends within a day unless somebody resumes it."
+
 
 def _when_known(value: int | None, words: Callable[[int], str] = str) -> Line:
     return spans.own(words(value)) if value is not None and value > 0 else ()
@@ -150,6 +152,7 @@ FILLS: Mapping[str, Callable[[CardFacts, float], Line]] = MappingProxyType({
     "open_or_moment": _open_or_moment,
     "patience": _patience,
     "place": _next_place,
+    "reminder": lambda facts, _: spans.own(REMINDER) if facts.is_reminded else (),
     "retry": _retry,
     "retry_or_ask": lambda facts, now: _retry(facts, now) or spans.own("Mention me to try again."),
     "step": lambda facts, _: _when_known(facts.round),

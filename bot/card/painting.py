@@ -18,7 +18,7 @@ from bot.errors import SlackError, SlackPermanentError, SlackUnansweredError
 from bot.rules.card_facts import CardFacts
 from bot.rules.terms import RunState
 from bot.telemetry import log
-from storage import card_facts, cards
+from storage import card_facts, cards, runs
 from storage.cards import LeasedCard
 from storage.engine import Transaction
 
@@ -38,7 +38,18 @@ class Painter:
     async def paint_one(self) -> bool:
         """Paint the card that is most overdue; False where none was painted."""
         async with held(self._lease(), self._give_back) as leased:
-            return leased is not None and await self._paint(leased)
+            if leased is not None:
+                return await self._paint(leased)
+        await self._follow_unshown()
+        return False
+
+    async def _follow_unshown(self) -> None:
+        """A run whose card was given up goes on: Slack's own Stop must still end with it."""
+        async with self._means.database.transaction() as tx:
+            unshown = await cards.unshown(tx)
+            run = await runs.get(tx, unshown.run_id) if unshown else None
+        if unshown is not None and run is not None:
+            await self._sessions.follow(unshown, run.state)
 
     async def _lease(self) -> LeasedCard | None:
         token, interval_s = self._means.mint_id(), self._live.spaced(self._pace.interval_s)

@@ -8,10 +8,11 @@ from bot.card.slack_calls import SlackCalls
 from bot.errors import SlackError, SlackRateLimitedError, SlackUnansweredError
 from bot.rules.terms import RunState
 from bot.telemetry import log
-from storage import runs
+from storage import outcomes, runs
 from storage.cards import LeasedCard
 from storage.engine import Database
 from storage.runs import Run
+from storage.threads import Place
 
 MOST_REMEMBERED = 1000
 MOST_TURNS = 5
@@ -64,8 +65,15 @@ class Sessions:
             del self._told[next(iter(self._told))]
 
 
+async def tell_newest(database: Database, calls: SlackCalls, place: Place) -> None:
+    """Tell Slack what a thread is doing after its own Stop was used: it waits for that, whatever came of the stop."""
+    async with database.transaction() as tx:
+        known = await outcomes.of_thread(tx, place)
+    await calls.session(place.channel_id, place.thread_ts, status_of(known[-1].state) if known else "active")
+
+
 def status_of(state: RunState) -> str:
-    """Slack's word for what a run in this state is doing."""
-    if state is RunState.SETTLED:
+    """Slack's word for what a run in this state is doing; one that is being stopped needs no Stop any more."""
+    if state in {RunState.SETTLED, RunState.CANCELLING}:
         return "active"
     return "suspended" if state is RunState.PARKED else "processing"

@@ -14,6 +14,7 @@ from bot.card.spans import Line
 from bot.card.text import clip, duration, label, shown_url, took
 from bot.rules.card_facts import CardFacts, StepFacts, StepState
 from bot.rules.card_states import Listing
+from bot.rules.interrupt_states import OUTCOMES_LISTED
 from bot.rules.terms import Grade, RunState
 
 LONGEST_STEP = 120
@@ -56,10 +57,8 @@ STEP_WORDS: Mapping[StepState, tuple[StepStatus, str]] = MappingProxyType({
 })
 
 LISTED: Mapping[Listing, frozenset[StepState]] = MappingProxyType({
-    Listing.FINISHED: frozenset({StepState.OK}),
-    Listing.NOT_STARTED: frozenset({StepState.NOT_STARTED}),
-    Listing.DROPPED: frozenset({StepState.CANCELLED, StepState.SUPERSEDED}),
-    Listing.UNCERTAIN: frozenset({StepState.UNKNOWN}),
+    listing: frozenset(StepState(outcome.value) for outcome in outcomes)
+    for listing, outcomes in OUTCOMES_LISTED.items()
 })
 
 

@@ -113,6 +113,7 @@ def _context(facts: CardFacts, state: CardState, now: float) -> tuple[Line, ...]
         _number(facts.waiting_messages, "message", "waiting"),
         _number(facts.held_messages, "message", "held until you resume"),
         _number(facts.notes_count, "message", "kept as notes"),
+        _number(facts.withdrawn_count, "message", "cleared from the queue"),
         spans.own(f"run {_short(label(facts.run_id, spans.LONGEST_NAME))}"),
     )
     return tuple(filter(None, pieces))

@@ -4,7 +4,7 @@ from bot.cli.running import run, settings_of_environment
 
 
 def listen() -> None:
-    """Run the Slack edge alone: it takes messages in and asks no model.
+    """Run the Slack edge alone: it takes messages in, ends what hangs in a worker, and asks no model.
 
     Many may share one database.
     """
@@ -18,4 +18,4 @@ async def _listen() -> None:
     from bot.app.assembly import running
 
     async with running(settings) as app:
-        await app.listen(slack.app_token)
+        await app.listen_alone(slack.app_token)

@@ -80,7 +80,8 @@ class CardFacts:
     pause_id: names the pause that holds, for the Resume button.
     paused_at: of the pause that holds or that ended the run; None once it was resumed, or it would be told as the end.
     open_calls: calls without an answer. waiting_messages start the next run, held_messages wait for Resume,
-        notes_count were turned into notes when the run ended.
+        notes_count were turned into notes when the run ended, withdrawn_count were taken away by its stop.
+    is_reminded: the pause that holds is near its end, and the thread was told.
     cost: US dollars; None where the price of the model is not known.
     rerun: (n, m): a try number n of m follows this run by itself. rolled_back_to: the step it was taken back to.
     failure, failure_detail, status_code, key_setting: see failure_words.
@@ -119,5 +120,7 @@ class CardFacts:
     rerun: tuple[int, int] | None = None
     pause_id: str | None = None
     rolled_back_to: int | None = None
+    withdrawn_count: int = 0
+    is_reminded: bool = False
     subagents: tuple[SubAgentFacts, ...] = ()
     approvals: tuple[ApprovalFacts, ...] = ()

@@ -72,7 +72,9 @@ CARD_STATES: Mapping[CardState, StateRow] = MappingProxyType({
     ),
     CardState.PAUSING: StateRow("pausing", "Pauses when {open_or_moment}.", (Action.STOP,)),
     CardState.PAUSED: StateRow(
-        "paused[ by {who}]", "Reply to add a note. Resume goes on from step {next}.", (Action.RESUME, Action.STOP)
+        "paused[ by {who}]",
+        "Reply to add a note. Resume goes on from step {next}.[ {reminder}]",
+        (Action.RESUME, Action.STOP),
     ),
     CardState.WANTS_APPROVAL: StateRow("needs a yes", "Waiting for a person who may say yes.", (Action.STOP,)),
     CardState.STOPPING: StateRow("stopping", "{ending}."),
@@ -105,6 +107,7 @@ HOLES: Mapping[str, str] = MappingProxyType({
     "open_or_moment": "the 2 open calls are back, or: the step is finished",
     "patience": "the longest time that reads are waited for: 5 s",
     "place": "Number 3 in line",
+    "reminder": "It ends within a day unless somebody resumes it.",
     "retry": "Trying once more (1 of 2).",
     "retry_or_ask": "Trying once more (1 of 2)., or what to do",
     "step": "the number of the step under way",

@@ -1,8 +1,10 @@
 """From what Slack tells us to one transaction, and to what is answered in private after it."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
+from bot.card.sessions import tell_newest
 from bot.card.slack_calls import SlackCalls
 from bot.card.status import status_line
 from bot.errors import DatabaseUnavailableError, SlackError
@@ -34,7 +36,7 @@ class Edge:
     ) -> None:
         self._database, self._calls, self._people, self._now = database, calls, people, now
         self._inbox, self._changes, self._presses = desks
-        self._whispers: set[asyncio.Task[None]] = set()
+        self._telling: set[asyncio.Task[None]] = set()
 
     async def message(self, message: Message) -> None:
         """Take a message in."""
@@ -69,6 +71,7 @@ class Edge:
         person = await self._people.who(stop.author)
         async with self._database.transaction() as tx:
             receipt = await self._presses.native_stop(tx, stop, person)
+        self._soon(self._mirror(Place(stop.team_id, stop.channel_id, stop.thread_ts)))
         self._answer(receipt, stop.channel_id, stop.author, stop.thread_ts)
 
     async def press(self, press: Press, command: Command) -> None:
@@ -119,12 +122,15 @@ class Edge:
             self._whisper_soon(receipt, channel, author.user_id, thread_ts)
 
     def _whisper_soon(self, receipt: Receipt, channel: str, user: str, thread_ts: str | None) -> None:
-        task = asyncio.create_task(self._whisper(receipt, channel, user, thread_ts))
-        self._whispers.add(task)
-        task.add_done_callback(self._whispered)
+        self._soon(self._whisper(receipt, channel, user, thread_ts))
 
-    def _whispered(self, task: asyncio.Task[None]) -> None:
-        self._whispers.discard(task)
+    def _soon(self, telling: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(telling)
+        self._telling.add(task)
+        task.add_done_callback(self._told)
+
+    def _told(self, task: asyncio.Task[None]) -> None:
+        self._telling.discard(task)
         if not task.cancelled() and (broke := task.exception()) is not None:
             log.error("reply.broke", exc_info=broke)
 
@@ -134,6 +140,13 @@ class Edge:
             await self._calls.whisper(channel, user, text, thread_ts)
         except (SlackError, DatabaseUnavailableError) as error:
             log.warning("reply.not_sent", error=str(error))
+
+    async def _mirror(self, place: Place) -> None:
+        """Have Slack's own Stop follow, without waiting for the card: it goes on spinning until somebody tells it."""
+        try:
+            await tell_newest(self._database, self._calls, place)
+        except (SlackError, DatabaseUnavailableError) as error:
+            log.info("session.not_mirrored", error=str(error))
 
     async def _status(self, run_id: str | None) -> str:
         if run_id is None:

@@ -114,7 +114,8 @@ class ToolGate:
         left, elapsed_ms = asyncio.Event(), _stopwatch()
         try:
             # The run may have been stopped while the start was written down; then the work does not begin.
-            done = await unless(self._work(call, context, left), calls.brake.hard_signal, calls.superseded)
+            work = self._work(call, context, left, calls.claim.fence)
+            done = await unless(work, calls.brake.hard_signal, calls.superseded)
         finally:
             left.set()
         if isinstance(done, Done):
@@ -123,14 +124,14 @@ class ToolGate:
             return None
         return self._answered(request_id, _superseded(), elapsed_ms(), interrupted=True)
 
-    async def _work(self, call: ToolCall, context: ToolContext, left: asyncio.Event) -> Answered:
+    async def _work(self, call: ToolCall, context: ToolContext, left: asyncio.Event, fence: int) -> Answered:
         """Run the tool; an answer that nobody waits for any more goes to the audit, by itself and nowhere else."""
         elapsed_ms = _stopwatch()
         answer = await self._answer(self._tools[call.name], call.arguments, context)
         answered = self._answered(context.request_id, answer, elapsed_ms(), interrupted=left.is_set())
         if left.is_set():
             log.warning("call.answered_late", run_id=context.run_id, request_id=context.request_id)
-            await self._database.persist(lambda tx: audit.finish(tx, answered.end), give_up=lambda: False)
+            await self._database.persist(lambda tx: audit.finish_late(tx, answered.end, fence), give_up=lambda: False)
         return answered
 
     async def _answer(self, tool: Tool, arguments: JsonObject, context: ToolContext) -> ToolAnswer:

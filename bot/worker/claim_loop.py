@@ -6,12 +6,16 @@ from contextlib import suppress
 
 from bot.errors import DatabaseUnavailableError
 from bot.interrupts.races import to_the_end
+from bot.telemetry import log
 from bot.worker.faults import contained
 from storage import queue
 from storage.engine import Database
 from storage.queue import Claimed, Unclaimed
 from storage.settlement import Means, Settled
 
+PUT_OFF_S = (1.0, 5.0, 30.0, 120.0, 600.0)
+"""Seconds that a thread waits whose claim broke, at its first time, its second, and so on; the last one ever after."""
+MOST_BROKEN = 1000
 LOCKED_S = 0.02
 """Seconds until a ready thread that was locked is tried again: a second copy of its message holds it that long."""
 
@@ -45,6 +49,7 @@ class ClaimLoop:
         """Wait until no run is at work here; only a loop that is closed stays so."""
         if self._tasks:
             await asyncio.wait(self._tasks)
+        self._broke: dict[str, int] = {}
 
     def hear(self) -> None:
         """Something is ready."""
@@ -83,10 +88,19 @@ class ClaimLoop:
 
     async def _claim(self, worker_id: str) -> float:
         """Claim one thread and begin with it; the seconds until the next look, if no hint comes before."""
+        picked: list[str] = []
         try:
-            claimed = await contained("claim.broke", self._take(worker_id))
+            claimed = await contained("claim.broke", self._take(worker_id, picked))
+            if claimed is None and picked:
+                await contained("claim.not_put_off", self._put_off(picked[0]))
+                return LOCKED_S
         except DatabaseUnavailableError:
             return self._poll_s
+        for thread_id in picked:
+            self._broke.pop(thread_id, None)
+        return self._began(claimed)
+
+    def _began(self, claimed: Claimed | Settled | Unclaimed | None) -> float:
         match claimed:
             case Claimed():
                 self._begin(claimed)
@@ -98,9 +112,20 @@ class ClaimLoop:
             case _:
                 return self._poll_s
 
-    async def _take(self, worker_id: str) -> Claimed | Settled | Unclaimed:
+    async def _take(self, worker_id: str, picked: list[str]) -> Claimed | Settled | Unclaimed:
         async with self._database.transaction() as tx:
-            return await queue.claim(tx, worker_id, self._means)
+            return await queue.claim(tx, worker_id, self._means, picked.append)
+
+    async def _put_off(self, thread_id: str) -> None:
+        """Have a thread whose claim broke wait, longer each time, so that all others have their turn."""
+        times = self._broke.pop(thread_id, 0) + 1
+        self._broke[thread_id] = times
+        if len(self._broke) > MOST_BROKEN:
+            del self._broke[next(iter(self._broke))]
+        seconds = PUT_OFF_S[min(times, len(PUT_OFF_S)) - 1]
+        log.error("claim.put_off", thread_id=thread_id, times=times, seconds=seconds)
+        async with self._database.transaction() as tx:
+            await queue.put_off(tx, thread_id, seconds)
 
     def _begin(self, claimed: Claimed) -> None:
         task = asyncio.create_task(self._one(claimed))

@@ -75,6 +75,9 @@ class Heartbeat:
         """
         for each in owned:
             self._live.pull(each.run_id, each.kinds)
+            if each.unknown:
+                # During a deploy: whoever asked knows what it means, and the run goes on here as if nobody had.
+                log.warning("interrupt.unknown", run_id=each.run_id, kinds=sorted(each.unknown))
         theirs = {(each.thread_id, each.fence): each for each in owned}
         self._live.lose(held - theirs.keys())
         idle = theirs.keys() - self._live.holds()

@@ -11,7 +11,8 @@ from typing import TypeVar
 from bot.errors import DatabaseBusyError, DatabaseUnavailableError
 from bot.telemetry import log
 from bot.worker.faults import contained
-from storage import queue, settlement
+from bot.worker.queue_line import QueueLine
+from storage import pauses, queue, settlement
 from storage.engine import Database, Transaction
 from storage.settlement import Means
 
@@ -36,6 +37,7 @@ class Reaper:
     ) -> None:
         self._database, self._means, self._limits = database, means, limits
         self._judge_people = judge_people
+        self._line = QueueLine(database)
 
     async def run(self) -> None:
         """Look around until cancelled."""
@@ -60,6 +62,8 @@ class Reaper:
             await self._each("thread.not_taken_back", await self._read(self._lost), self._take_back)
         await self._each("run.stop_still_hangs", await self._read(self._hung), self._end_hung_stop)
         await self._each("run.still_paused", await self._read(self._overdue), self._end_pause)
+        await self._each("run.not_reminded", await self._read(self._to_remind), self._remind)
+        await contained("queue.not_repainted", self._line.look())
         await contained("people.not_judged", self._judge_people())
 
     async def _is_there(self) -> None:
@@ -96,6 +100,17 @@ class Reaper:
 
     async def _overdue(self, tx: Transaction) -> list[tuple[str, str]]:
         return await queue.overdue_pauses(tx, self._limits.pause_s)
+
+    async def _to_remind(self, tx: Transaction) -> list[tuple[str, str]]:
+        after_s = pauses.remind_after(self._limits.pause_s)
+        return await pauses.to_remind(tx, after_s) if after_s is not None else []
+
+    async def _remind(self, paused: tuple[str, str]) -> None:
+        after_s = pauses.remind_after(self._limits.pause_s) or 0
+        async with self._database.transaction() as tx:
+            is_told = await pauses.remind(tx, *paused, after_s, self._means.mint_id())
+        if is_told:
+            log.info("run.pause_reminded", run_id=paused[1])
 
     async def _end_pause(self, overdue: tuple[str, str]) -> None:
         async with self._database.transaction() as tx:

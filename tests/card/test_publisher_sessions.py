@@ -110,3 +110,60 @@ async def test_an_app_that_may_have_no_session_is_painted_all_the_same(database_
 
         assert painted
         assert [call.error for call in board.slack.calls("agents.sessions.setStatus")] == ["not_authorized"]
+
+
+async def test_a_run_that_is_being_stopped_shows_no_stop_of_slacks_any_more(board):
+    asked = await board.asks()
+    painter = board.painter()
+    await painter.paint_one()
+    await board.desk.claims()
+    await board.says(asked.ts, "stop")
+
+    await painter.paint_one()
+
+    assert (state_of(board.thread(asked)[0]), status(board, asked)) == ("stopping", "active")
+
+
+async def given_up(board, painter):
+    """A run at work whose card somebody has deleted."""
+    asked = await board.asks()
+    await painter.paint_one()
+    claimed = await board.desk.claims()
+    board.slack.workspace.remove(board.thread(asked)[0])
+    await board.is_wanted(asked)
+    await painter.paint_one()
+    return asked, claimed
+
+
+async def test_a_run_goes_on_without_its_card_and_releases_its_session_at_its_end(board):
+    painter = board.painter()
+    asked, claimed = await given_up(board, painter)
+    await painter.paint_one()
+    at_work = status(board, asked)
+    await board.desk.completes(claimed)
+
+    await painter.paint_one()
+
+    assert (at_work, status(board, asked)) == ("processing", "active")
+    assert (await board.card(asked))["gone"] == "message_not_found"
+
+
+async def test_another_process_releases_the_session_of_a_card_that_was_given_up(board):
+    asked, claimed = await given_up(board, board.painter())
+    await board.desk.completes(claimed)
+
+    await board.painter().paint_one()
+
+    assert status(board, asked) == "active"
+
+
+async def test_a_card_that_was_given_up_is_looked_at_once_a_change(board):
+    painter = board.painter()
+    asked, claimed = await given_up(board, painter)
+    await board.desk.completes(claimed)
+    for _ in range(3):
+        await painter.paint_one()
+
+    assert told(board)[-1] == "active"
+    assert told(board).count("active") == 1
+    assert await board.raw.fetchval("select wanted_rev = painted_rev from cards where run_id = $1", asked.run_id)

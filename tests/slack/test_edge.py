@@ -238,3 +238,47 @@ async def test_a_bot_is_never_answered_in_private(door):
 
     await door.whispers(ANA)
     assert door.slack.ephemerals("Alertmanager") == []
+
+
+async def leaves(door, root, status="active"):
+    """Wait until Slack was told what the thread is doing, which the card's painter is not there to say."""
+    session = await door.slack.wait_for(lambda: _in(door, root, status), 2)
+    return session.status
+
+
+def _in(door, root, status):
+    session = door.slack.session(INCIDENTS, root)
+    return session if session is not None and session.status == status else None
+
+
+async def test_a_native_stop_ends_slacks_own_spinning_without_a_card(door):
+    root = await asked(door)
+    await door.calls.session(INCIDENTS, root, "processing")
+
+    await door.slack.native_stop(BEN, INCIDENTS, root)
+    await door.carry()
+
+    assert await leaves(door, root) == "active"
+    assert door.slack.deliveries()[-1].payload["event"]["streaming_message_ts"] == []
+
+
+async def test_a_native_stop_that_finds_nothing_ends_the_spinning_too(door):
+    root = (await door.says(ANA, "hello")).ts
+    await door.calls.session(INCIDENTS, root, "processing")
+
+    await door.slack.native_stop(BEN, INCIDENTS, root)
+    await door.carry()
+
+    assert await leaves(door, root) == "active"
+
+
+async def test_after_a_native_stop_of_somebody_who_may_not_slacks_own_stop_is_still_there(door):
+    root = await asked(door)
+    await door.calls.session(INCIDENTS, root, "processing")
+    await door.slack.native_stop(EVE, INCIDENTS, root)
+    told = len(door.slack.calls("agents.sessions.setStatus"))
+
+    await door.carry()
+
+    await door.slack.wait_for(lambda: len(door.slack.calls("agents.sessions.setStatus")) > told, 2)
+    assert door.slack.session(INCIDENTS, root).status == "processing"

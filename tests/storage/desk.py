@@ -114,7 +114,7 @@ class Desk:
             return await self.changes.delete(tx, Deletion("T1", "C1", at, ROOT, "ana", f"d:C1:{at}"))
 
     async def presses(self, who: str, command: Command, run_id: str, **other: Any) -> Receipt:
-        """Somebody presses a button of the run's card; `ref` and `person` may be given."""
+        """Somebody presses a button of the run's card; `ref`, `choice` and `person` may be given."""
         at = self.now()
         key, person = other.pop("key", f"a:{at}"), other.pop("person", PersonClass.MEMBER)
         parts = {"ref": None, "channel_id": "C1", "message_ts": "1.1", "thread_ts": ROOT} | other
@@ -188,6 +188,13 @@ class Desk:
     async def ends_call(self, call_id: str, outcome: CallOutcome = CallOutcome.OK) -> None:
         async with self.database.transaction() as tx:
             await audit.finish(tx, CallEnd(f"req-{call_id}", outcome, 12, status=200))
+
+    async def ends_call_late(
+        self, claimed: Claimed, call_id: str, outcome: CallOutcome = CallOutcome.OK, status: int = 200
+    ) -> None:
+        """A worker brings the end of a call that nobody waits for any more."""
+        async with self.database.transaction() as tx:
+            await audit.finish_late(tx, CallEnd(f"req-{call_id}", outcome, 12, status=status), claimed.claim.fence)
 
     async def probes(self, claimed: Claimed, known: int | None = None) -> interrupts.Probed:
         """A worker looks at a cut point; it knows all events unless said otherwise."""

@@ -68,11 +68,73 @@ async def test_an_end_that_comes_after_the_stop_goes_to_the_audit_and_not_to_the
     await desk.says("ana", "stop")
     await desk.settles(claimed, Cut((await desk.probes(claimed)).cut))
 
-    await desk.ends_call("read00001")
+    await desk.ends_call_late(claimed, "read00001")
 
-    assert await desk.audited() == [("read00001", "ok")]
+    assert await desk.audited() == [("read00001", "cancelled")]
     assert await desk.outcomes() == [("read00001", "cancelled")]
-    assert await desk.value("select fence from tool_calls") == claimed.claim.fence
+    assert await desk.value("select (late->>'fence')::int from tool_calls") == claimed.claim.fence
+    assert await desk.value("select late->>'outcome' from tool_calls where late_at is not null") == "ok"
+
+
+async def test_a_late_end_leaves_what_a_successors_repetition_of_the_call_brought(desk):
+    lost = await desk.is_asked()
+    await desk.calls(lost, "read00001", start=True)
+    await desk.gives_back(lost)
+    successor = await desk.claims("w2")
+    await desk.starts(successor, "read00001")
+    await desk.ends_call("read00001", CallOutcome.FAILED)
+
+    await desk.ends_call_late(lost, "read00001")
+
+    assert await desk.audited() == [("read00001", "failed")]
+    kept = await desk.rows("select fence, (late->>'fence')::int, late->>'outcome' from tool_calls")
+    assert [tuple(row) for row in kept] == [(successor.claim.fence, lost.claim.fence, "ok")]
+
+
+async def test_a_late_end_is_not_taken_for_that_of_a_repetition_that_is_still_out(desk):
+    lost = await desk.is_asked()
+    await desk.calls(lost, "read00001", start=True)
+    await desk.gives_back(lost)
+    await desk.starts(await desk.claims("w2"), "read00001")
+
+    await desk.ends_call_late(lost, "read00001")
+
+    assert await desk.audited() == [("read00001", None)]
+
+
+async def test_a_write_that_ends_after_the_stop_and_before_the_settlement_is_known_to_have_ended(desk):
+    claimed = await desk.is_asked()
+    await desk.calls(claimed, "write0001", grade=Grade.WRITE, start=True)
+    await desk.says("ana", "stop")
+
+    await desk.ends_call_late(claimed, "write0001")
+
+    assert await desk.audited() == [("write0001", "ok")]
+    assert await desk.value("select late from tool_calls") is None
+
+
+async def test_a_write_that_ends_after_the_settlement_stays_uncertain(desk):
+    claimed = await desk.is_asked()
+    await desk.calls(claimed, "write0001", grade=Grade.WRITE, start=True)
+    await desk.says("ana", "stop")
+    await desk.settles(claimed, Cut((await desk.probes(claimed)).cut))
+
+    await desk.ends_call_late(claimed, "write0001")
+
+    assert await desk.audited() == [("write0001", "unknown")]
+    assert await desk.value("select late->>'outcome' from tool_calls") == "ok"
+
+
+async def test_of_two_late_ends_the_first_is_kept(desk):
+    claimed = await desk.is_asked()
+    await desk.calls(claimed, "read00001", start=True)
+    await desk.says("ana", "stop")
+    await desk.settles(claimed, Cut((await desk.probes(claimed)).cut))
+
+    await desk.ends_call_late(claimed, "read00001", status=200)
+    await desk.ends_call_late(claimed, "read00001", status=500)
+
+    assert await desk.value("select (late->>'status')::int from tool_calls") == 200
 
 
 async def test_the_end_of_a_call_that_nobody_knows_writes_nothing(desk):

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 from bot.rules.card_facts import StepState
 from bot.rules.messages import Usage
-from bot.rules.terms import CallOutcome, FailureClass, InterruptKind, ParkedFor, RunState, SettleReason
+from bot.rules.terms import FailureClass, InterruptKind, ParkedFor, RunState, SettleReason
 from bot.rules.turn_ends import Failed, Finished
 from storage import card_facts, runs, usage
 from storage.usage import Spent
@@ -135,14 +135,14 @@ async def test_there_are_no_facts_of_a_run_that_nobody_knows(desk):
     assert await facts(desk, "nobody") is None
 
 
-async def test_a_call_that_ends_after_its_run_has_its_card_painted_again(desk):
+async def test_a_call_that_ends_after_its_run_changes_nothing_on_the_card(desk):
     claimed = await desk.is_asked()
     await desk.calls(claimed, "read00001", start=True)
     await desk.says("ana", "stop")
     await desk.ends_hung_stops(grace_s=0)
     await desk.raw.execute("update cards set painted_rev = wanted_rev")
 
-    await desk.ends_call("read00001", CallOutcome.OK)
+    await desk.ends_call_late(claimed, "read00001")
 
-    assert (await facts(desk, claimed.run.id)).steps[0].state is StepState.OK
-    assert await desk.value("select wanted_rev > painted_rev from cards")
+    assert (await facts(desk, claimed.run.id)).steps[0].state is StepState.CANCELLED
+    assert await desk.value("select wanted_rev = painted_rev from cards")

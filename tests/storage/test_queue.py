@@ -331,3 +331,47 @@ async def test_a_lost_settlement_reply_is_repeated_with_the_same_answer_after_th
 
     assert (again.run_id, again.reason) == (first.run_id, first.reason)
     assert await desk.states() == ["completed", "running"]
+
+
+async def test_a_claim_says_which_thread_it_is_about_before_anything_can_go_wrong(desk):
+    await desk.says("ana", "why?", mention=True)
+    await desk.raw.execute("update runs set state = 'from a newer version'")
+    picked = []
+
+    async with desk.database.transaction() as tx:
+        await queue.register(tx, "w1")
+        with pytest.raises(ValueError, match="newer version"):
+            await queue.claim(tx, "w1", desk.means, picked.append)
+
+    assert picked == [await desk.value("select id from threads")]
+
+
+async def test_a_thread_that_was_put_off_is_not_claimed_and_the_next_one_is(desk):
+    await desk.says("ana", "old", mention=True, thread=ts(500), at=ts(500))
+    broken = await desk.value("select id from threads")
+    await desk.says("ana", "new", mention=True)
+
+    async with desk.database.transaction() as tx:
+        await queue.put_off(tx, broken, 60)
+
+    assert (await desk.claims()).place.thread_ts == ROOT
+    assert await desk.claims() is Unclaimed.NONE_READY
+
+
+async def test_a_thread_that_was_put_off_is_claimed_when_its_time_has_come(desk):
+    await desk.says("ana", "why?", mention=True)
+    thread_id = await desk.value("select id from threads")
+    async with desk.database.transaction() as tx:
+        await queue.put_off(tx, thread_id, 60)
+    await desk.passes("threads set ready_at = ready_at", "id", thread_id)
+
+    assert isinstance(await desk.claims(), Claimed)
+
+
+async def test_a_thread_that_somebody_has_by_now_is_not_put_off(desk):
+    claimed = await desk.is_asked()
+
+    async with desk.database.transaction() as tx:
+        await queue.put_off(tx, claimed.claim.thread_id, 60)
+
+    assert await desk.value("select ready_at from threads") is None
