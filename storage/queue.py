@@ -20,6 +20,7 @@ from bot.rules.terms import (
 from bot.rules.turn_ends import Abandoned, Cut, End, TimedOut
 from storage import cards, closing, inbox_rows, notify, runs, settlement, taking, threads
 from storage.engine import Transaction
+from storage.oversight_tables import halts
 from storage.runs import Run
 from storage.settlement import Means, Settled, stored_end
 from storage.tables import clock, inbox, interrupts, workers
@@ -30,6 +31,7 @@ from storage.threads import Claim, Place, Thread
 TAKEN_AT_FIRST_CLAIM = (Verdict.START, Verdict.STEER, Verdict.QUEUE, Verdict.HOLD, Verdict.NOTE)
 MAX_ATTEMPTS = 3
 """Fruitless take-overs after which a run is abandoned (design, section 7)."""
+_HALTED = sa.exists().where(halts.c.lifted_at.is_(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,7 @@ async def _ready_thread(tx: Transaction) -> str | None:
     ready = (
         sa
         .select(threads_table.c.id)
-        .where(threads_table.c.state == ThreadState.READY)
+        .where(threads_table.c.state == ThreadState.READY, ~_HALTED)
         .order_by(threads_table.c.ready_at)
         .limit(1)
         .with_for_update(skip_locked=True)
@@ -202,7 +204,7 @@ async def _ready_thread(tx: Transaction) -> str | None:
 
 
 async def _any_ready(tx: Transaction) -> bool:
-    ready = sa.select(threads_table.c.id).where(threads_table.c.state == ThreadState.READY)
+    ready = sa.select(threads_table.c.id).where(threads_table.c.state == ThreadState.READY, ~_HALTED)
     return (await tx.execute(ready.limit(1))).first() is not None
 
 
@@ -264,7 +266,14 @@ def _owned_by(worker_id: str) -> sa.Select[Any]:
     )
     return (
         sa
-        .select(thread.c.id, thread.c.fence, run.c.id.label("run_id"), asked.label("asked"), steer.label("steer"))
+        .select(
+            thread.c.id,
+            thread.c.fence,
+            run.c.id.label("run_id"),
+            asked.label("asked"),
+            steer.label("steer"),
+            _HALTED.label("halted"),
+        )
         .select_from(thread.join(run, sa.and_(run.c.thread_id == thread.c.id, run.c.state != RunState.SETTLED)))
         .where(thread.c.owner == worker_id)
     )
@@ -274,4 +283,6 @@ def _owned(row: Any) -> Owned:
     kinds = {InterruptKind(kind) for kind in row["asked"] or ()}
     if row["steer"]:
         kinds.add(InterruptKind.STEER)
+    if row["halted"]:
+        kinds.add(InterruptKind.STOP)
     return Owned(row["id"], row["fence"], row["run_id"], frozenset(kinds))

@@ -11,7 +11,7 @@ from typing import TypeVar
 from bot.errors import DatabaseBusyError, DatabaseUnavailableError
 from bot.telemetry import log
 from bot.worker.faults import contained
-from storage import queue, settlement
+from storage import halts, queue, settlement
 from storage.engine import Database, Transaction
 from storage.settlement import Means
 
@@ -60,6 +60,7 @@ class Reaper:
             await self._each("thread.not_taken_back", await self._read(self._lost), self._take_back)
         await self._each("run.stop_still_hangs", await self._read(self._hung), self._end_hung_stop)
         await self._each("run.still_paused", await self._read(self._overdue), self._end_pause)
+        await self._each("run.not_halted", await self._read(halts.unstopped), self._halt)
         await contained("people.not_judged", self._judge_people())
 
     async def _is_there(self) -> None:
@@ -93,6 +94,11 @@ class Reaper:
         async with self._database.transaction() as tx:
             await settlement.overdue_stop(tx, *hung, self._limits.hung_stop_s, self._means)
         log.warning("run.stop_was_hung", run_id=hung[1])
+
+    async def _halt(self, thread_id: str) -> None:
+        async with self._database.transaction() as tx:
+            await halts.stop_thread(tx, thread_id, self._means)
+        log.info("run.halted", thread_id=thread_id)
 
     async def _overdue(self, tx: Transaction) -> list[tuple[str, str]]:
         return await queue.overdue_pauses(tx, self._limits.pause_s)

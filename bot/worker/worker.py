@@ -7,6 +7,7 @@ from contextlib import suppress
 from bot.errors import DatabaseUnavailableError, SettingsError
 from bot.interrupts.races import to_the_end
 from bot.interrupts.watcher import LiveRuns
+from bot.rules.terms import InterruptKind
 from bot.telemetry import log
 from bot.worker.claim_loop import ClaimLoop
 from bot.worker.heartbeat import DeclaredDeadError, Heartbeat
@@ -23,7 +24,12 @@ class Worker:
         self, database: Database, claims: ClaimLoop, heartbeat: Heartbeat, reaper: Reaper, live: LiveRuns
     ) -> None:
         self._database, self._claims, self._heartbeat, self._reaper = database, claims, heartbeat, reaper
-        self._listener = Listener(database.dsn, {notify.READY: lambda _: claims.hear(), notify.INTERRUPT: live.hear})
+        hear = {
+            notify.READY: lambda _: claims.hear(),
+            notify.INTERRUPT: live.hear,
+            notify.HALT: lambda _: live.pull_all(InterruptKind.STOP),
+        }
+        self._listener = Listener(database.dsn, hear)
 
     async def run(self, mint_id: Callable[[], str]) -> None:
         """Work until cancelled; a worker that was declared dead begins anew under another id."""
