@@ -6,8 +6,8 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from bot.rules.command_words import Result
-from bot.rules.terms import InterruptKind, RunState
-from storage import commands, runs, threads
+from bot.rules.terms import InterruptKind, ParkedFor, RunState, SettleReason
+from storage import commands, runs, settlement, threads
 from storage.commands import Commanded
 from storage.engine import Transaction
 from storage.interrupts import Order
@@ -71,7 +71,7 @@ async def order(tx: Transaction, run_id: str, wanted: Order, means: Means) -> Co
     if thread is None or run is None:
         return None
     if await _was_recorded(tx, run_id, wanted):
-        return Commanded(Result.STOPPING if wanted.kind is InterruptKind.STOP else Result.PAUSING, run_id)
+        return Commanded(await _how_it_stands(tx, run_id, wanted.kind), run_id)
     if run.id != run_id:
         return Commanded(Result.ALREADY_ENDED, run_id)
     carry_out = commands.pause if wanted.kind is InterruptKind.PAUSE else commands.stop
@@ -85,3 +85,15 @@ async def _was_recorded(tx: Transaction, run_id: str, wanted: Order) -> bool:
     if row is not None and tuple(row) != (run_id, wanted.kind, wanted.scope):
         raise AlreadyUsedError(wanted.id)
     return row is not None
+
+
+async def _how_it_stands(tx: Transaction, run_id: str, kind: InterruptKind) -> Result:
+    """What has become, by now, of an order that was carried out before."""
+    settled = await settlement.settled(tx, run_id)
+    if settled is not None:
+        is_stopped = kind is InterruptKind.STOP and settled.reason is SettleReason.STOPPED
+        return Result.STOPPED if is_stopped else Result.ALREADY_ENDED
+    run = await runs.get(tx, run_id)
+    if kind is InterruptKind.PAUSE:
+        return Result.PAUSED if run is not None and run.parked_for is ParkedFor.PAUSED else Result.PAUSING
+    return Result.STOPPING

@@ -1,7 +1,8 @@
 """From what Slack tells us to one transaction, and to what is answered in private after it."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
 
 from bot.card.slack_calls import SlackCalls
 from bot.card.status import status_line
@@ -113,13 +114,19 @@ class Edge:
 
     def _answer(self, receipt: Receipt, channel: str, author: AuthorFacts, thread_ts: str) -> None:
         """Answer in private, after the acknowledgement: it may fail, and must not have the event sent again."""
+        if author.is_app and receipt.verdict is Verdict.REFUSE and receipt.reply is not None:
+            # Nobody can be told in private about an alert: whoever reads its thread must know that nobody looks at it.
+            self._soon(self._say(channel, thread_ts, receipt.reply))
         if author.user_id is None or author.is_app or author.is_self:
             return
         if receipt.reply is not None or receipt.command is Command.STATUS:
             self._whisper_soon(receipt, channel, author.user_id, thread_ts)
 
     def _whisper_soon(self, receipt: Receipt, channel: str, user: str, thread_ts: str | None) -> None:
-        task = asyncio.create_task(self._whisper(receipt, channel, user, thread_ts))
+        self._soon(self._whisper(receipt, channel, user, thread_ts))
+
+    def _soon(self, telling: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(telling)
         self._whispers.add(task)
         task.add_done_callback(self._whispered)
 
@@ -133,6 +140,12 @@ class Edge:
             text = receipt.reply or await self._status(receipt.run_id)
             await self._calls.whisper(channel, user, text, thread_ts)
         except (SlackError, DatabaseUnavailableError) as error:
+            log.warning("reply.not_sent", error=str(error))
+
+    async def _say(self, channel: str, thread_ts: str, text: str) -> None:
+        try:
+            await self._calls.post(channel, thread_ts, {"text": text})
+        except SlackError as error:
             log.warning("reply.not_sent", error=str(error))
 
     async def _status(self, run_id: str | None) -> str:
