@@ -36,6 +36,7 @@ OF_A_PERSON = frozenset({
     InterruptSource.NATIVE_STOP,
     InterruptSource.MESSAGE,
     InterruptSource.API,
+    InterruptSource.HALT,
 })
 """After a stop of these nothing starts by itself; one by a limit only ends its run."""
 

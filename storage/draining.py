@@ -2,7 +2,7 @@
 
 import sqlalchemy as sa
 
-from bot.rules.terms import InterruptKind, InterruptScope, InterruptSource, InterruptState, RunState, ThreadState
+from bot.rules.terms import InterruptKind, InterruptScope, InterruptSource, RunState, ThreadState
 from storage import closing, interrupts, notify, runs, threads
 from storage.engine import Transaction
 from storage.interrupts import Order
@@ -27,7 +27,7 @@ async def ask(tx: Transaction, thread_id: str, worker_id: str, interrupt_id: str
         return None
     if not any(each.kind is InterruptKind.DRAIN for each in await interrupts.pending(tx, run)):
         order = Order(interrupt_id, InterruptKind.DRAIN, InterruptSource.SIGTERM, worker_id, scope=InterruptScope.RUN)
-        await interrupts.record(tx, thread, run, order, InterruptState.TRIGGERED)
+        await interrupts.record(tx, thread, run, order)
     return run.id
 
 

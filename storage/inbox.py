@@ -33,6 +33,7 @@ from storage import (
     aftermath,
     cards,
     commands,
+    halts,
     inbox_rows,
     ingress,
     interrupts,
@@ -145,8 +146,9 @@ class Inbox:
         overrides = await self._reception.policies.of_channel(tx, place)
         source = await self._source(tx, run, message.author, person.person_class)
         arrival = await self._arrival(tx, thread, run, message, source)
+        judgement = await halts.judged(tx, judge(arrival, overrides))
         is_uncertain = source in PEOPLE and person.person_class is PersonClass.UNKNOWN
-        return Taken(message, person, source, arrival, judge(arrival, overrides), is_uncertain, run)
+        return Taken(message, person, source, arrival, judgement, is_uncertain, run)
 
     async def _source(self, tx: Transaction, run: Run | None, author: AuthorFacts, person_class: PersonClass) -> Source:
         is_requester = author.user_id is not None and await runs.is_requester(tx, run, author.user_id)

@@ -24,6 +24,7 @@ from bot.rules.terms import (
 from storage import cards, history, notify, runs, step_lists, taking, threads
 from storage.columns import SafeJson
 from storage.engine import Transaction
+from storage.oversight_tables import halts
 from storage.runs import Run
 from storage.tables import clock, inbox, interrupts
 from storage.threads import Claim, Thread
@@ -42,6 +43,7 @@ class Order:
     requested_by: str
     slack_ts: str | None = None
     scope: InterruptScope = InterruptScope.FAMILY
+    reason: str = ""
 
 
 class ProbeAnswer(StrEnum):
@@ -76,6 +78,7 @@ async def record(
             source=order.source,
             requested_by=order.requested_by,
             slack_ts=order.slack_ts,
+            reason=order.reason,
             state=InterruptState.TRIGGERED,
             steps=steps,
         )
@@ -96,15 +99,10 @@ async def cancel(tx: Transaction, run_id: str) -> None:
 async def pending(tx: Transaction, run: Run) -> list[Pending]:
     """What is asked of a run and not yet done, oldest first; a steer is pending while its message waits.
 
-    A run that has not started takes waiting messages at its first claim, so none of them can cut it.
+    A run that has not started takes waiting messages at its first claim, so none of them can cut it. A halt is
+    pending for every run exactly while it stands.
     """
-    asked = (
-        sa
-        .select(interrupts.c.kind, interrupts.c.source, interrupts.c.requested_by, interrupts.c.id)
-        .where(interrupts.c.run_id == run.id, interrupts.c.state.in_(OPEN), interrupts.c.kind.in_(KNOWN_KINDS))
-        .order_by(interrupts.c.requested_at, interrupts.c.id)
-    )
-    found = [_pending(row) for row in await tx.execute(asked)]
+    found = [_pending(row) for row in await tx.execute(_ASKED, {"run_id": run.id})]
     steer = None if run.started_at is None else await _waiting_steer(tx, run.thread_id)
     return [*found, steer] if steer else found
 
@@ -204,6 +202,20 @@ async def make_moot(tx: Transaction, run_id: str, kind: InterruptKind) -> bool:
     """Take back open interrupts of one kind; whether there was one."""
     mine = sa.update(interrupts).where(_open(run_id), interrupts.c.kind == kind)
     return (await tx.execute(mine.values(**_over("moot")))).rowcount > 0
+
+
+_OF_A_RUN = sa.select(
+    interrupts.c.kind, interrupts.c.source, interrupts.c.requested_by, interrupts.c.id, interrupts.c.requested_at
+).where(interrupts.c.run_id == sa.bindparam("run_id"), interrupts.c.state.in_(OPEN), interrupts.c.kind.in_(KNOWN_KINDS))
+_OF_EVERY_RUN = sa.select(
+    sa.literal(InterruptKind.STOP.value),
+    sa.literal(InterruptSource.HALT.value),
+    halts.c.set_by,
+    sa.null(),
+    halts.c.set_at,
+).where(halts.c.lifted_at.is_(None))
+# One statement for both, built once: every probe and every start of a call asks it.
+_ASKED = sa.union_all(_OF_A_RUN, _OF_EVERY_RUN).order_by("requested_at", "id")
 
 
 async def _waiting_steer(tx: Transaction, thread_id: str) -> Pending | None:

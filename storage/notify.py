@@ -13,6 +13,7 @@ from storage.engine import Transaction, connect
 READY = "steersman_ready"
 INTERRUPT = "steersman_interrupt"
 CARD = "steersman_card"
+HALT = "steersman_halt"
 
 
 async def notify(tx: Transaction, channel: str, **ids: str) -> None:

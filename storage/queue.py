@@ -21,6 +21,7 @@ from bot.rules.terms import (
 from bot.rules.turn_ends import Abandoned, Cut, End, TimedOut
 from storage import cards, closing, inbox_rows, notify, runs, settlement, taking, threads
 from storage.engine import Transaction
+from storage.oversight_tables import halts
 from storage.runs import Run
 from storage.settlement import Means, Settled, stored_end
 from storage.tables import clock, inbox, interrupts, workers
@@ -31,6 +32,7 @@ from storage.threads import Claim, Place, Thread
 TAKEN_AT_FIRST_CLAIM = (Verdict.START, Verdict.STEER, Verdict.QUEUE, Verdict.HOLD, Verdict.NOTE)
 MAX_ATTEMPTS = 3
 """Fruitless take-overs after which a run is abandoned (design, section 7)."""
+_HALTED = sa.exists().where(halts.c.lifted_at.is_(None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +220,8 @@ async def _ready_thread(tx: Transaction) -> str | None:
 
 
 def _is_ready() -> sa.ColumnElement[bool]:
-    """One that was put off is ready when its time has come."""
-    return sa.and_(threads_table.c.state == ThreadState.READY, threads_table.c.ready_at <= clock())
+    """One that was put off is ready when its time has come; while a halt stands none is."""
+    return sa.and_(threads_table.c.state == ThreadState.READY, threads_table.c.ready_at <= clock(), ~_HALTED)
 
 
 async def _any_ready(tx: Transaction) -> bool:
@@ -285,7 +287,14 @@ def _owned_by(worker_id: str) -> sa.Select[Any]:
     )
     return (
         sa
-        .select(thread.c.id, thread.c.fence, run.c.id.label("run_id"), asked.label("asked"), steer.label("steer"))
+        .select(
+            thread.c.id,
+            thread.c.fence,
+            run.c.id.label("run_id"),
+            asked.label("asked"),
+            steer.label("steer"),
+            _HALTED.label("halted"),
+        )
         .select_from(thread.join(run, sa.and_(run.c.thread_id == thread.c.id, run.c.state != RunState.SETTLED)))
         .where(thread.c.owner == worker_id)
     )
@@ -296,4 +305,6 @@ def _owned(row: Any) -> Owned:
     kinds = {InterruptKind(kind) for kind in asked & set(InterruptKind)}
     if row["steer"]:
         kinds.add(InterruptKind.STEER)
+    if row["halted"]:
+        kinds.add(InterruptKind.STOP)
     return Owned(row["id"], row["fence"], row["run_id"], frozenset(kinds), asked - set(InterruptKind))

@@ -180,6 +180,7 @@ interrupts = sa.Table(
     time_column("cancelling_at"),
     time_column("done_at"),
     sa.Column("steps", SafeJson),
+    text_column("reason", default=""),
     sa.Index("ix_interrupts_run_id", "run_id"),
 )
 

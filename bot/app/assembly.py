@@ -11,6 +11,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.agent.turn_loop import TurnMeans
+from bot.api.port import Port, PortMeans, opened
 from bot.app.database import ready_database
 from bot.app.ids import mint_id
 from bot.app.services import egress_rules, provider
@@ -18,6 +19,7 @@ from bot.app.slack import SLACK_TIMEOUT_S, Slack, authorizer, check_app_token, c
 from bot.card.answer import parts
 from bot.card.publisher import Pace, Publisher, PublisherMeans
 from bot.egress.client import EgressClient
+from bot.errors import SettingsError
 from bot.interrupts.watcher import LiveRuns
 from bot.llm.event_stream import Timeouts
 from bot.rules.card_menu import MenuChoice
@@ -85,7 +87,7 @@ class App:
 
     async def work(self, asked_to_end: asyncio.Event | None = None, *, publishes: bool = True) -> None:
         """Work until cancelled, or asked to end and drained; without a publisher nothing is painted or posted."""
-        async with asyncio.TaskGroup() as group:
+        async with self.port(), asyncio.TaskGroup() as group:
             painting = group.create_task(self.publisher().run()) if publishes else None
             await self.worker(asked_to_end=asked_to_end).run(mint_id)
             if painting is not None:
@@ -114,6 +116,22 @@ class App:
             await asyncio.Event().wait()
         finally:
             await asyncio.gather(*(handler.close_async() for handler in handlers), return_exceptions=True)
+
+    @asynccontextmanager
+    async def port(self) -> AsyncIterator[None]:
+        """The HTTP port, open where one is set; SettingsError where it cannot be opened."""
+        setting = self.settings.port()
+        if setting is None:
+            yield
+            return
+        port = Port(PortMeans(self.database, self.means, setting.token))
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(opened(port, setting.host, setting.number))
+            except OSError as error:
+                taken = f"{setting.host}:{setting.number} cannot be opened ({error.strerror or error})"
+                raise SettingsError("STEERSMAN_HTTP_PORT", taken, "Choose another port or host") from error
+            yield
 
     def _edge(self) -> Edge:
         policy = self.settings.config.policy
@@ -164,8 +182,8 @@ class App:
 @asynccontextmanager
 async def running(settings: Settings, *, pool_size: int = 10) -> AsyncIterator[App]:
     """The app of these settings, with its database and its Slack; closed on leaving."""
-    egress_rules(settings)
+    egress_rules(settings), settings.port()
     async with AsyncExitStack() as stack:
         database = Database(await ready_database(settings), pool_size=pool_size)
         stack.push_async_callback(database.close)
-        yield App(settings, database, await connect_slack(settings.slack()))
+        yield App(settings, database, await connect_slack(settings.slack(listens=False)))

@@ -6,8 +6,10 @@ from typing import Annotated
 import typer
 
 from bot.cli.demo import demo
+from bot.cli.halt import halt, unhalt
 from bot.cli.listen import listen
 from bot.cli.migrate import migrate
+from bot.cli.runs import runs
 from bot.cli.serve import serve
 from bot.cli.work import work
 
@@ -21,8 +23,9 @@ commands = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (serve, work, listen, migrate, demo):
+for _command in (serve, work, listen, migrate, halt, unhalt, demo):
     commands.command()(_command)
+commands.add_typer(runs, name="runs")
 
 
 def _show_version(wanted: bool) -> None:

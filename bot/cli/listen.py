@@ -17,5 +17,5 @@ async def _listen() -> None:
     # Loading the bot takes seconds: what can be said without it is said first.
     from bot.app.assembly import running
 
-    async with running(settings) as app:
+    async with running(settings) as app, app.port():
         await app.listen_alone(slack.app_token)

@@ -50,6 +50,11 @@ class LiveRuns:
             return
         self.pull(hint.get("run", ""), [kind])
 
+    def pull_all(self, kind: InterruptKind) -> None:
+        """Pull every run's brake: something is asked of all of them."""
+        for brake in self._live:
+            brake.pull(kind)
+
     def pull(self, run_id: str, kinds: Iterable[InterruptKind]) -> None:
         """Pull one run's brake."""
         asked = list(kinds)

@@ -22,9 +22,18 @@ BASE_URLS: Mapping[str, tuple[str, str]] = MappingProxyType({
 MODELS = ("openai", "anthropic", "scripted")
 KEY_SETTINGS: Mapping[str, str] = MappingProxyType({"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"})
 WHERE = "The file is named by STEERSMAN_CONFIG."
-SECRETS = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "PGPASSWORD")
+SECRETS = (
+    "SLACK_BOT_TOKEN",
+    "SLACK_APP_TOKEN",
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "PGPASSWORD",
+    "STEERSMAN_API_TOKEN",
+)
 URL_FORM = "Write http:// or https://, a host, and a path if there is one"
 
+LOOPBACK = "127.0.0.1"
+LAST_PORT = 65535
 MODEL_FORM = "Write openai:NAME, anthropic:NAME or scripted:FILE"
 
 
@@ -40,11 +49,20 @@ class ModelSetting:
 
 @dataclass(frozen=True, slots=True)
 class SlackSetting:
-    """How Slack is reached."""
+    """How Slack is reached; without the app's token nobody can listen, and work does not need it."""
 
     bot_token: str
     app_token: str
     api_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class PortSetting:
+    """The bot's own HTTP port; number 0 is any free one, and without a token it takes no orders."""
+
+    host: str
+    number: int
+    token: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +87,12 @@ class Settings:
         """The name of the setting that holds the model's key; None where it needs none."""
         return KEY_SETTINGS.get(self._given("STEERSMAN_MODEL").partition(":")[0])
 
-    def slack(self) -> SlackSetting:
+    def slack(self, *, listens: bool = True) -> SlackSetting:
         """How Slack is reached; raises SettingsError where a token is missing or is another kind of token."""
+        where = "Basic Information, App-Level Tokens, connections:write"
         return SlackSetting(
             bot_token=self._token("SLACK_BOT_TOKEN", "xoxb-", "OAuth & Permissions, Bot User OAuth Token"),
-            app_token=self._token("SLACK_APP_TOKEN", "xapp-", "Basic Information, App-Level Tokens, connections:write"),
+            app_token=self._token("SLACK_APP_TOKEN", "xapp-", where) if listens else "",
             api_url=f"{self._url('SLACK_API_URL', SLACK_API_URL).rstrip('/')}/",
         )
 
@@ -89,6 +108,19 @@ class Settings:
         setting, url = KEY_SETTINGS[dialect], BASE_URLS[dialect]
         key = self._sound(setting, self._needed(setting, f"Set the key of the model service for {dialect}:{name}"))
         return ModelSetting(dialect, name.strip(), self._url(*url), key)
+
+    def port(self) -> PortSetting | None:
+        """The bot's own HTTP port; None where none is set. Raises SettingsError."""
+        given = self._given("STEERSMAN_HTTP_PORT")
+        if not given:
+            return None
+        if not (given.isascii() and given.isdecimal()) or int(given) > LAST_PORT:
+            raise SettingsError(
+                "STEERSMAN_HTTP_PORT", f"{given[:20]!r} is no port", f"Write a number up to {LAST_PORT}"
+            )
+        token = self._given("STEERSMAN_API_TOKEN")
+        host = self._given("STEERSMAN_HTTP_HOST") or LOOPBACK
+        return PortSetting(host, int(given), self._sound("STEERSMAN_API_TOKEN", token) if token else None)
 
     def secrets(self) -> tuple[str, ...]:
         """Every value that may never be shown, in each spelling that it was given in. Never raises."""

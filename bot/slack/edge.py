@@ -116,6 +116,9 @@ class Edge:
 
     def _answer(self, receipt: Receipt, channel: str, author: AuthorFacts, thread_ts: str) -> None:
         """Answer in private, after the acknowledgement: it may fail, and must not have the event sent again."""
+        if author.is_app and receipt.verdict is Verdict.REFUSE and receipt.reply is not None:
+            # Nobody can be told in private about an alert: whoever reads its thread must know that nobody looks at it.
+            self._soon(self._say(channel, thread_ts, receipt.reply))
         if author.user_id is None or author.is_app or author.is_self:
             return
         if receipt.reply is not None or receipt.command is Command.STATUS:
@@ -147,6 +150,12 @@ class Edge:
             await tell_newest(self._database, self._calls, place)
         except (SlackError, DatabaseUnavailableError) as error:
             log.info("session.not_mirrored", error=str(error))
+
+    async def _say(self, channel: str, thread_ts: str, text: str) -> None:
+        try:
+            await self._calls.post(channel, thread_ts, {"text": text})
+        except SlackError as error:
+            log.warning("reply.not_sent", error=str(error))
 
     async def _status(self, run_id: str | None) -> str:
         if run_id is None:

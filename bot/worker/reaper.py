@@ -12,7 +12,7 @@ from bot.errors import DatabaseBusyError, DatabaseUnavailableError
 from bot.telemetry import log
 from bot.worker.faults import contained
 from bot.worker.queue_line import QueueLine
-from storage import pauses, queue, settlement
+from storage import halts, pauses, queue, settlement
 from storage.engine import Database, Transaction
 from storage.settlement import Means
 
@@ -64,6 +64,7 @@ class Reaper:
         await self._each("run.still_paused", await self._read(self._overdue), self._end_pause)
         await self._each("run.not_reminded", await self._read(self._to_remind), self._remind)
         await contained("queue.not_repainted", self._line.look())
+        await self._each("run.not_halted", await self._read(halts.unstopped), self._halt)
         await contained("people.not_judged", self._judge_people())
 
     async def _is_there(self) -> None:
@@ -97,6 +98,11 @@ class Reaper:
         async with self._database.transaction() as tx:
             await settlement.overdue_stop(tx, *hung, self._limits.hung_stop_s, self._means)
         log.warning("run.stop_was_hung", run_id=hung[1])
+
+    async def _halt(self, thread_id: str) -> None:
+        async with self._database.transaction() as tx:
+            await halts.stop_thread(tx, thread_id, self._means)
+        log.info("run.halted", thread_id=thread_id)
 
     async def _overdue(self, tx: Transaction) -> list[tuple[str, str]]:
         return await queue.overdue_pauses(tx, self._limits.pause_s)

@@ -7,6 +7,7 @@ from contextlib import suppress
 from bot.errors import DatabaseUnavailableError, SettingsError
 from bot.interrupts.races import to_the_end
 from bot.interrupts.watcher import LiveRuns
+from bot.rules.terms import InterruptKind
 from bot.telemetry import log
 from bot.worker.claim_loop import ClaimLoop
 from bot.worker.drain import Drain
@@ -23,7 +24,11 @@ class Worker:
     def __init__(self, database: Database, parts: tuple[ClaimLoop, Heartbeat, Reaper, Drain], live: LiveRuns) -> None:
         self._database = database
         self._claims, self._heartbeat, self._reaper, self._drain = parts
-        ears = {notify.READY: lambda _: self._claims.hear(), notify.INTERRUPT: live.hear}
+        ears = {
+            notify.READY: lambda _: self._claims.hear(),
+            notify.INTERRUPT: live.hear,
+            notify.HALT: lambda _: live.pull_all(InterruptKind.STOP),
+        }
         self._listener = Listener(database.dsn, ears)
 
     async def run(self, mint_id: Callable[[], str]) -> None:
