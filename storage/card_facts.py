@@ -115,6 +115,7 @@ def _step(row: Any) -> StepFacts:
         elapsed_ms=row["elapsed_ms"],
         started_at=_seconds(row["started_at"]),
         blocked_by=row["blocked_by"],
+        request_id=row["request_id"],
     )
 
 

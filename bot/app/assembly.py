@@ -14,7 +14,7 @@ from bot.agent.turn_loop import TurnMeans
 from bot.api.port import Port, PortMeans, opened
 from bot.app.database import ready_database
 from bot.app.ids import mint_id
-from bot.app.services import egress_rules, provider
+from bot.app.services import check_actions, egress_rules, provider, tools
 from bot.app.slack import SLACK_TIMEOUT_S, Slack, authorizer, check_app_token, connect_slack
 from bot.card.answer import parts
 from bot.card.publisher import Pace, Publisher, PublisherMeans
@@ -32,8 +32,8 @@ from bot.slack.listeners.buttons import Buttons, Choose
 from bot.slack.listeners.messages import Messages
 from bot.slack.people import People
 from bot.telemetry import log
+from bot.tools.action import ActionRates
 from bot.tools.gate import ToolGate
-from bot.tools.http_get import HttpGet
 from bot.worker.claim_loop import ClaimLoop
 from bot.worker.drain import Drain, Ordered
 from bot.worker.heartbeat import Heartbeat, Lease
@@ -62,6 +62,7 @@ class App:
         self.means = Means(mint_id, parts)
         self.people = People(database, slack.calls, slack.our, self.scrubber.text)
         self.edge = self._edge()
+        self.rates = ActionRates()
 
     def worker(self, live: LiveRuns | None = None, asked_to_end: asyncio.Event | None = None) -> Worker:
         """A worker that claims and works off runs; whoever hands `live` in can watch their brakes."""
@@ -175,14 +176,14 @@ class App:
     def _gate(self) -> ToolGate:
         """The tools of one run: each run has a door of its own, because its places are the run's."""
         client = EgressClient(egress_rules(self.settings))
-        tool = HttpGet(client, seconds=self.settings.config.limits.tool_seconds)
-        return ToolGate({tool.schema.name: tool}, self.database, self.scrubber)
+        return ToolGate(tools(self.settings, client, self.rates), self.database, self.scrubber)
 
 
 @asynccontextmanager
 async def running(settings: Settings, *, pool_size: int = 10) -> AsyncIterator[App]:
     """The app of these settings, with its database and its Slack; closed on leaving."""
-    egress_rules(settings), settings.port()
+    check_actions(settings)
+    settings.port()
     async with AsyncExitStack() as stack:
         database = Database(await ready_database(settings), pool_size=pool_size)
         stack.push_async_callback(database.close)

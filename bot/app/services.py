@@ -1,21 +1,51 @@
-"""What runs work with outside of us: the model's service, and the rules of the door out."""
+"""What runs work with outside of us: the model's service, the rules of the door out, and the declared actions."""
 
 from pathlib import Path
 
 from bot.app.ids import mint_call_id
-from bot.egress.rules import EgressRules
+from bot.egress.client import EgressClient
+from bot.egress.rules import EgressRules, Refusal
+from bot.errors import SettingsError
 from bot.llm.anthropic_messages import AnthropicMessages
 from bot.llm.event_stream import Timeouts
 from bot.llm.openai_chat import OpenAIChat
 from bot.llm.provider import Provider
 from bot.llm.scripted import ScriptedProvider, load_script
+from bot.rules.action_templates import example_url
 from bot.settings.environment import ModelSetting, Settings
+from bot.tools.action import ActionRates, ActionTool
+from bot.tools.http_get import NAME as HTTP_GET
+from bot.tools.http_get import HttpGet
+from bot.tools.tool import Tool
 
 
 def egress_rules(settings: Settings) -> EgressRules:
     """The rules of the door out."""
     egress = settings.config.egress
     return EgressRules.parse(egress.allow, [each.address for each in egress.loopback])
+
+
+def tools(settings: Settings, client: EgressClient, rates: ActionRates) -> dict[str, Tool]:
+    """The tools of one run, by name; `client` is its door, `rates` are those of the process."""
+    seconds = settings.config.limits.tool_seconds
+    actions = (each.action(name) for name, each in settings.config.actions.items())
+    made: list[Tool] = [
+        HttpGet(client, seconds=seconds),
+        *(ActionTool(each, client, rates, seconds=seconds) for each in actions),
+    ]
+    return {tool.schema.name: tool for tool in made}
+
+
+def check_actions(settings: Settings) -> None:
+    """Raise SettingsError for an action that could never run: its name is taken, or the door would not let it out."""
+    rules = egress_rules(settings)
+    for name, action in settings.config.actions.items():
+        if name == HTTP_GET:
+            raise SettingsError(f"actions.{name}", "is the name of a tool that is always there", "Choose another name")
+        verdict = rules.judge("GET", example_url(action.url))
+        if isinstance(verdict, Refusal):
+            remedy = "Add the beginning of its URL to egress.allow"
+            raise SettingsError(f"actions.{name}.url", verdict.message, remedy)
 
 
 def provider(model: ModelSetting, timeouts: Timeouts) -> Provider:

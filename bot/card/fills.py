@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from bot.card import spans
+from bot.card.asks import asked
 from bot.card.spans import Line
 from bot.card.steps import call_name
 from bot.card.text import count, duration, took
@@ -140,6 +141,7 @@ def _failure_words(facts: CardFacts) -> str:
 FILLS: Mapping[str, Callable[[CardFacts, float], Line]] = MappingProxyType({
     "answer": lambda facts, _: spans.link("Answer below", facts.answer_permalink),
     "aside": _aside,
+    "asked": lambda facts, _: asked(facts),
     "awaited": _awaited,
     "back_to": lambda facts, _: _when_known(facts.rolled_back_to),
     "continued": lambda facts, _: spans.link("Continued below.", facts.next_card_permalink),

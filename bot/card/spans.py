@@ -16,6 +16,7 @@ LONGEST_NAME = 80
 LONGEST_TARGET = 160
 
 _PERSON = re.compile(r"(?:<@)?([UW][A-Z0-9]+)(?:\|[^<>]*)?>?")
+_GROUP = re.compile(r"S[A-Z0-9]+")
 _LINK = re.compile(r"https?://[^\s<>|\x00-\x1f]+")
 
 
@@ -27,13 +28,14 @@ class Kind(StrEnum):
     FOREIGN = "foreign"
     CODE = "code"
     PERSON = "person"
+    GROUP = "group"
     LINK = "link"
     TIME = "time"
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a line: `ref` is the user id of a PERSON, the URL of a LINK, the epoch second of a TIME."""
+    """A piece of a line: `ref` is the id of a PERSON or a GROUP, the URL of a LINK, the epoch second of a TIME."""
 
     text: str
     kind: Kind = Kind.OWN
@@ -74,6 +76,11 @@ def person(who: str) -> Line:
     """A user id (`U1` or `<@U1>`) as a mention; any other name as the words it is."""
     found = _PERSON.fullmatch(who)
     return (Span(f"@{found[1]}", Kind.PERSON, found[1]),) if found else foreign(who)
+
+
+def approver(who: str) -> Line:
+    """Who may say yes: a user group (`S1`) as one, anybody else as a person."""
+    return (Span(f"@{who}", Kind.GROUP, who),) if _GROUP.fullmatch(who) else person(who)
 
 
 def link(text: str, url: str | None) -> Line:

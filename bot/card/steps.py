@@ -15,7 +15,7 @@ from bot.card.text import clip, duration, label, shown_url, took
 from bot.rules.card_facts import CardFacts, StepFacts, StepState
 from bot.rules.card_states import Listing
 from bot.rules.interrupt_states import OUTCOMES_LISTED
-from bot.rules.terms import Grade, RunState
+from bot.rules.terms import ApprovalState, Grade, RunState
 
 LONGEST_STEP = 120
 MOST_NAMED = 6
@@ -56,6 +56,18 @@ STEP_WORDS: Mapping[StepState, tuple[StepStatus, str]] = MappingProxyType({
     StepState.UNKNOWN: (StepStatus.ERROR, "may have happened, check before retrying"),
 })
 
+APPROVAL_WORDS: Mapping[ApprovalState, tuple[StepStatus, str]] = MappingProxyType({
+    ApprovalState.WAITING: (StepStatus.PENDING, "needs a yes"),
+    ApprovalState.APPROVED: (StepStatus.PENDING, "approved, waiting its turn"),
+    ApprovalState.DENIED: (StepStatus.ERROR, "denied"),
+    ApprovalState.EXPIRED: (StepStatus.ERROR, "expired: nobody said yes in time"),
+    ApprovalState.SUPERSEDED: (StepStatus.ERROR, "not started, its approval does not count any more"),
+})
+"""What is said of a call that waits for a yes, or got none."""
+
+_NEVER_RAN = frozenset({StepState.BLOCKED, StepState.NOT_STARTED, StepState.SUPERSEDED, StepState.CANCELLED})
+_REFUSED = frozenset({ApprovalState.DENIED, ApprovalState.EXPIRED, ApprovalState.SUPERSEDED})
+
 LISTED: Mapping[Listing, frozenset[StepState]] = MappingProxyType({
     listing: frozenset(StepState(outcome.value) for outcome in outcomes)
     for listing, outcomes in OUTCOMES_LISTED.items()
@@ -75,7 +87,11 @@ def state_shown(step: StepFacts, run_state: RunState) -> StepState:
 
 def step_views(facts: CardFacts, now: float) -> tuple[StepView, ...]:
     """Every call, oldest first."""
-    return tuple(_step_view(step, state_shown(step, facts.run_state), now) for step in facts.steps)
+    approvals = {each.request_id: each.state for each in facts.approvals}
+    return tuple(
+        _step_view(step, state_shown(step, facts.run_state), approvals.get(step.request_id), now)
+        for step in facts.steps
+    )
 
 
 def listing_lines(facts: CardFacts, listings: Iterable[Listing]) -> tuple[Line, ...]:
@@ -92,9 +108,10 @@ def subagent_lines(facts: CardFacts) -> tuple[Line, ...]:
     )
 
 
-def _step_view(step: StepFacts, state: StepState, now: float) -> StepView:
-    status, words = STEP_WORDS[state]
-    is_blocked = state is StepState.BLOCKED and bool(step.blocked_by)
+def _step_view(step: StepFacts, state: StepState, approval: ApprovalState | None, now: float) -> StepView:
+    of_approval = _approval_words(state, approval)
+    status, words = of_approval or STEP_WORDS[state]
+    is_blocked = state is StepState.BLOCKED and bool(step.blocked_by) and of_approval is None
     note = spans.join([
         spans.target(step.target),
         (*spans.own(f"{words}: "), *spans.foreign(step.blocked_by or "")) if is_blocked else spans.own(words),
@@ -102,6 +119,13 @@ def _step_view(step: StepFacts, state: StepState, now: float) -> StepView:
         _time_taken(step, state, now),
     ])
     return StepView(step.call_id, label(step.title, LONGEST_STEP) or "A call", status, note)
+
+
+def _approval_words(state: StepState, approval: ApprovalState | None) -> tuple[StepStatus, str] | None:
+    """The words of the approval where they say more than those of the call."""
+    if approval is not None and (state is StepState.WAITING or (state in _NEVER_RAN and approval in _REFUSED)):
+        return APPROVAL_WORDS.get(approval)
+    return None
 
 
 def _time_taken(step: StepFacts, state: StepState, now: float) -> Line:

@@ -4,35 +4,23 @@ Pure and total: every combination of facts has a view. Owns the filling of the s
 never escapes, never counts what Slack allows, never decides anything about a run.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
 from bot.card import spans
+from bot.card.asks import AskView, ask_views, wants_yes
+from bot.card.button import Button, button
 from bot.card.fills import FILLS, usage_words
 from bot.card.spans import Line
 from bot.card.steps import StepView, listing_lines, step_views, subagent_lines
 from bot.card.text import count, duration, label
 from bot.rules import card_menu
 from bot.rules.card_facts import CardFacts
-from bot.rules.card_states import CARD_STATES, LABELS, Action, CardState, state_of
+from bot.rules.card_states import CARD_STATES, OF_AN_APPROVAL, Action, CardState, state_of
 from bot.rules.terms import RunState
 from bot.rules.wording import holes
 
 LONGEST_TITLE = 200
 """UTF-16 units of the question; what the run is doing stands behind it and has to stay in sight on a phone."""
-
-STYLES: Mapping[Action, str] = MappingProxyType({Action.STOP: "danger", Action.RESUME: "primary"})
-
-
-@dataclass(frozen=True, slots=True)
-class Button:
-    """A button: Slack's action_id, its label, style (empty: the plain one) and the value that names what it acts on."""
-
-    action: Action
-    label: str
-    style: str
-    value: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +33,7 @@ class MenuItem:
 
 @dataclass(frozen=True, slots=True)
 class CardView:
-    """What a card says. `context_line` is a tuple of pieces, `lines` one line each."""
+    """What a card says. `context_line` is a tuple of pieces, `lines` one line each, `asks` what waits for a yes."""
 
     state: CardState
     title: str
@@ -57,12 +45,13 @@ class CardView:
     buttons: tuple[Button, ...]
     is_over: bool
     menu: tuple[MenuItem, ...] = ()
+    asks: tuple[AskView, ...] = ()
 
 
 def view(facts: CardFacts, now: float) -> CardView:
     """What the card of these facts says at `now` (epoch seconds)."""
     pending = frozenset(kind for kind, _ in facts.pending)
-    state = state_of(facts.run_state, facts.parked_for, facts.settle_reason, pending)
+    state = state_of(facts.run_state, facts.parked_for, facts.settle_reason, pending, wants_yes=wants_yes(facts))
     row = CARD_STATES[state]
     values = {name: FILLS[name](facts, now) for name in holes(row.badge) | holes(row.line)}
     return CardView(
@@ -76,6 +65,7 @@ def view(facts: CardFacts, now: float) -> CardView:
         buttons=tuple(_button(facts, action) for action in row.buttons if _is_offered(facts, state, action)),
         is_over=row.is_over,
         menu=_menu(facts, state),
+        asks=ask_views(facts) if state is CardState.WANTS_APPROVAL else (),
     )
 
 
@@ -86,8 +76,7 @@ def _headed(title: str) -> str:
 
 def _button(facts: CardFacts, action: Action) -> Button:
     """Stop and Pause name the run and so are never stale; Resume names the pause that it ends."""
-    value = f"v1:{facts.run_id}:{facts.pause_id}" if action is Action.RESUME else f"v1:{facts.run_id}"
-    return Button(action, LABELS[action], STYLES.get(action, ""), value)
+    return button(action, facts.run_id, facts.pause_id if action is Action.RESUME else None)
 
 
 def _menu(facts: CardFacts, state: CardState) -> tuple[MenuItem, ...]:
@@ -96,8 +85,11 @@ def _menu(facts: CardFacts, state: CardState) -> tuple[MenuItem, ...]:
 
 
 def _is_offered(facts: CardFacts, state: CardState, action: Action) -> bool:
+    """Whether this stands in the last row of the card; Approve and Deny stand with their calls."""
     if state is CardState.SUBAGENTS_OUT:
         return not facts.subagents or any(each.is_out for each in facts.subagents)
+    if action in OF_AN_APPROVAL:
+        return False
     return action is not Action.RESUME or facts.pause_id is not None
 
 

@@ -16,10 +16,11 @@ NOTHING = Html()
 TITLE = re.compile(r"\*(?P<title>[^*\n]+)\* · (?P<state>[^\n]+)(?P<rest>\n.*)?", re.DOTALL)
 # The first that is found in the state's words counts.
 TONES = (
+    (("needs a yes",), "amber"),
     (("steered", "taken back"), "purple"),
     (("stop", "failed", "ended without"), "red"),
     (("done",), "green"),
-    (("needs a yes", "paus", "waiting"), "amber"),
+    (("paus", "waiting"), "amber"),
     (("investigating", "changing course"), "blue"),
 )
 

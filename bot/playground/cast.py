@@ -1,4 +1,4 @@
-"""Who and what there is in the playground's workspace: people, apps, channels.
+"""Who and what there is in the playground's workspace: people, groups, apps, channels.
 
 Ids are fixed, so that a deep link and a database keep their meaning over a restart.
 """
@@ -46,6 +46,15 @@ class Channel:
         return "im" if self.direct else "channel"
 
 
+@dataclass(frozen=True, slots=True)
+class UserGroup:
+    """People under one handle."""
+
+    id: str
+    handle: str
+    members: tuple[str, ...]
+
+
 ANA = User("U0ANA", "ana")
 BEN = User("U0BEN", "ben")
 GUS = User("U0GUS", "gus", Standing.GUEST)
@@ -55,6 +64,9 @@ ALERTMANAGER = User("U0ALERTS", "Alertmanager", Standing.APP, bot_id="B0ALERTS",
 
 USERS = (ANA, BEN, GUS, EVE, STEERSMAN, ALERTMANAGER)
 PEOPLE = (ANA, BEN, GUS, EVE)
+
+ONCALL = UserGroup("S0ONCALL", "oncall", (ANA.id, BEN.id))
+GROUPS = (ONCALL,)
 
 INCIDENTS = Channel("C0INCIDENTS", "incidents", tuple(user.id for user in USERS))
 # Eve is not in it: only #incidents is shared with the other company.

@@ -45,6 +45,11 @@ class Reader:
         found = self.workspace.users.get(user_id)
         return found.name if found else user_id
 
+    def handle_of(self, group_id: str) -> str:
+        """The handle of a user group, or the id of one that is not here."""
+        found = self.workspace.groups.get(group_id)
+        return found.handle if found else group_id
+
     def channel_name(self, channel_id: str) -> str:
         """The name of a channel."""
         found = self.workspace.channels.get(channel_id)
@@ -75,6 +80,8 @@ def token(piece: Piece, reader: Reader) -> Html:
             return mention(piece.text, reader)
         case "channel":
             return tag("span", f"#{reader.channel_name(piece.text)}", class_="mention")
+        case "group":
+            return group_mention(piece.text, reader)
         case "call":
             return tag("span", f"@{piece.text}", class_="mention call")
         case "date":
@@ -90,6 +97,13 @@ def mention(user_id: str, reader: Reader) -> Html:
     """A user's name, marked where it is the reader's own."""
     mine = " me" if user_id == reader.user.id else ""
     return tag("span", f"@{reader.name_of(user_id)}", class_=f"mention{mine}")
+
+
+def group_mention(group_id: str, reader: Reader) -> Html:
+    """A user group's handle, marked where the reader is in it."""
+    found = reader.workspace.groups.get(group_id)
+    mine = " me" if found and reader.user.id in found.members else ""
+    return tag("span", f"@{reader.handle_of(group_id)}", class_=f"mention{mine}")
 
 
 def link(url: str, label: str, reader: Reader) -> Html:

@@ -210,6 +210,7 @@ class LocalSlack:
         return {
             "auth.test": reading.auth_test,
             "users.info": reading.user,
+            "usergroups.users.list": reading.group,
             "conversations.info": reading.channel,
             "conversations.replies": reading.replies,
             "chat.postMessage": posting.post_message,

@@ -1,4 +1,4 @@
-"""The methods that only read: auth.test, users.info, conversations.info, conversations.replies."""
+"""The methods that only read: auth.test, users.info, usergroups.users.list, conversations.*."""
 
 from bot.errors import SlackError
 from bot.playground.cast import STEERSMAN, TEAM, Channel
@@ -29,6 +29,13 @@ class Reading:
         if found is None:
             raise SlackError("users.info", "user_not_found")
         return {"user": user_json(found)}
+
+    def group(self, arguments: JsonObject) -> dict[str, object]:
+        """usergroups.users.list."""
+        found = self._workspace.groups.get(text_at(arguments, "usergroup"))
+        if found is None:
+            raise SlackError("usergroups.users.list", "no_such_subteam")
+        return {"users": list(found.members)}
 
     def channel(self, arguments: JsonObject) -> dict[str, object]:
         """conversations.info."""

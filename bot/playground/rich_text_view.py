@@ -6,7 +6,7 @@ Pure. Everything in it is words: nothing in a rich text element is read for mark
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from bot.playground.inline_view import Reader, link, mention, moment
+from bot.playground.inline_view import Reader, group_mention, link, mention, moment
 from bot.playground.json_reading import JsonObject, flag_at, object_at, objects_at, text_at
 from bot.playground.markup import Html, join, tag, text
 
@@ -63,6 +63,8 @@ def _bare(element: JsonObject, reader: Reader) -> Html:
             return link(url, text_at(element, "text") or url, reader)
         case "user":
             return mention(text_at(element, "user_id"), reader)
+        case "usergroup":
+            return group_mention(text_at(element, "usergroup_id"), reader)
         case "channel":
             return tag("span", f"#{reader.channel_name(text_at(element, 'channel_id'))}", class_="mention")
         case "broadcast":

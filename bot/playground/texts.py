@@ -12,6 +12,7 @@ TOKEN = re.compile(
     r"<(?:@(?P<user>[UW][A-Z0-9]+)(?:\|[^<>]*)?"
     r"|\#(?P<channel>[CD][A-Z0-9]+)(?:\|[^<>]*)?"
     r"|!date\^(?P<date>\d+)\^(?P<format>[^<>|^]*)(?:\^(?P<date_link>[^<>|]*))?\|(?P<fallback>[^<>]*)"
+    r"|!subteam\^(?P<group>S[A-Z0-9]+)(?:\|[^<>]*)?"
     r"|!(?P<call>here|channel|everyone)(?:\|[^<>]*)?"
     r"|(?P<url>(?:https?://|mailto:)[^<>|\s]+)(?:\|(?P<label>[^<>]*))?)>"
 )
@@ -90,7 +91,7 @@ def _typed_token(found: re.Match[str], names: Mapping[str, str]) -> str:
 
 
 def _piece(found: re.Match[str]) -> Piece:
-    for kind in ("user", "channel", "call"):
+    for kind in ("user", "channel", "group", "call"):
         if found[kind]:
             return Piece(kind, found[kind])
     if found["date"]:
@@ -104,6 +105,8 @@ def _element(piece: Piece) -> dict[str, object]:
             return {"type": "user", "user_id": piece.text}
         case "channel":
             return {"type": "channel", "channel_id": piece.text}
+        case "group":
+            return {"type": "usergroup", "usergroup_id": piece.text}
         case "call":
             return {"type": "broadcast", "range": piece.text}
         case "url":

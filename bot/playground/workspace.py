@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from bot.errors import SlackError
-from bot.playground.cast import CHANNELS, PEOPLE, USERS, Channel, User
+from bot.playground.cast import CHANNELS, GROUPS, PEOPLE, USERS, Channel, User
 from bot.playground.json_reading import JsonObject
 from bot.playground.stamps import Stamps
 
@@ -82,6 +82,7 @@ class Workspace:
         self.stamps = stamps
         self.users = {user.id: user for user in USERS}
         self.channels = {channel.id: channel for channel in CHANNELS}
+        self.groups = {group.id: group for group in GROUPS}
         self.messages: dict[tuple[str, str], Message] = {}
         self.ephemerals: list[Ephemeral] = []
         self.sessions: dict[tuple[str, str], Session] = {}

@@ -27,7 +27,10 @@ class StepState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StepFacts:
-    """One call, as `tool_calls` has it; `title` and `target` are its CallLabel, `blocked_by` says what refused it."""
+    """One call, as `tool_calls` has it; `title` and `target` are its CallLabel, `blocked_by` says what refused it.
+
+    `request_id` joins it with its approval.
+    """
 
     call_id: str
     title: str
@@ -38,6 +41,7 @@ class StepFacts:
     elapsed_ms: int | None = None
     started_at: float | None = None
     blocked_by: str | None = None
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,12 @@ class Action(StrEnum):
     STOP = "steersman_stop"
     PAUSE = "steersman_pause"
     RESUME = "steersman_resume"
+    APPROVE = "steersman_approve"
+    DENY = "steersman_deny"
+
+
+OF_AN_APPROVAL = (Action.APPROVE, Action.DENY)
+"""These stand with the call that they decide, once for each call that waits."""
 
 
 class Listing(StrEnum):
@@ -76,7 +82,11 @@ CARD_STATES: Mapping[CardState, StateRow] = MappingProxyType({
         "Reply to add a note. Resume goes on from step {next}.[ {reminder}]",
         (Action.RESUME, Action.STOP),
     ),
-    CardState.WANTS_APPROVAL: StateRow("needs a yes", "Waiting for a person who may say yes.", (Action.STOP,)),
+    CardState.WANTS_APPROVAL: StateRow(
+        "needs a yes[: {asked}]",
+        "Nothing is sent before somebody says yes.",
+        (Action.APPROVE, Action.DENY, Action.STOP),
+    ),
     CardState.STOPPING: StateRow("stopping", "{ending}."),
     CardState.STOPPED: StateRow("stopped[ by {who}][ after {steps}]", "Mention me to go on.", lists=_ALL, is_over=True),
     CardState.STEERED: StateRow("steered[ by {who}]", "{continued}", is_over=True),
@@ -95,6 +105,7 @@ CARD_STATES: Mapping[CardState, StateRow] = MappingProxyType({
 HOLES: Mapping[str, str] = MappingProxyType({
     "answer": '"Answer below", a link once the answer is posted',
     "aside": "the steps that no longer count: Steps 4 to 6 are",
+    "asked": "what waits for a yes: restart checkout, or: restart checkout and 2 others",
     "awaited": "2 of 3 sub-agents, or: an answer",
     "back_to": "the number of the step gone back to",
     "continued": '"Continued below.", a link to the next card',
@@ -122,6 +133,8 @@ LABELS: Mapping[Action, str] = MappingProxyType({
     Action.STOP: "Stop",
     Action.PAUSE: "Pause",
     Action.RESUME: "Resume",
+    Action.APPROVE: "Approve",
+    Action.DENY: "Deny",
 })
 
 _BY_REASON: Mapping[SettleReason, CardState] = MappingProxyType({
@@ -154,21 +167,33 @@ def state_of(
     parked_for: ParkedFor | None,
     reason: SettleReason | None,
     pending: Container[InterruptKind] = frozenset(),
+    *,
+    wants_yes: bool | None = None,
 ) -> CardState:
-    """The state of a run's card; total, and over for every settled run but one whose sub-agents are out."""
+    """The state of a run's card; total, and over for every settled run but one whose sub-agents are out.
+
+    `wants_yes`: whether a write waits for its approval, perhaps while other calls of its batch are still at work; None
+    where that is not known.
+    """
     match run_state:
         case RunState.SETTLED:
             return _BY_REASON[reason] if reason else CardState.FAILED
         case RunState.CANCELLING:
             return CardState.STOPPING
         case RunState.RUNNING:
-            return _first(_WHILE_RUNNING, pending) or CardState.RUNNING
+            return _first(_WHILE_RUNNING, pending) or (CardState.WANTS_APPROVAL if wants_yes else CardState.RUNNING)
         case RunState.PARKED:
-            waits = CardState.WANTS_APPROVAL if parked_for is ParkedFor.APPROVAL else CardState.PAUSED
-            return _first(_ENDING, pending) or waits
+            return _first(_ENDING, pending) or _waits(parked_for, wants_yes)
         case RunState.QUEUED:
             # A steer joins a run that has not started: it changes nothing that the card could say.
             return _first(_ENDING, pending) or CardState.QUEUED
+
+
+def _waits(parked_for: ParkedFor | None, wants_yes: bool | None) -> CardState:
+    if parked_for is not ParkedFor.APPROVAL:
+        return CardState.PAUSED
+    # Every call is decided, and the run only waits for a worker.
+    return CardState.RUNNING if wants_yes is False else CardState.WANTS_APPROVAL
 
 
 def as_markdown() -> dict[str, str]:

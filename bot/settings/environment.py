@@ -175,7 +175,8 @@ def _config(path: Path) -> ConfigFile:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(each) for each in first["loc"])
-        raise SettingsError(place, str(first["msg"]), f"Mend it in {path}. {WHERE}") from error
+        problem = str(first["msg"]).removeprefix("Value error, ")
+        raise SettingsError(place, problem, f"Mend it in {path}. {WHERE}") from error
 
 
 def _url_problem(url: str) -> str | None:

@@ -4,6 +4,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints
 
+from bot.settings.actions import ActionSection, Name
+
 AppId = Annotated[str, StringConstraints(pattern="^A[A-Z0-9]+$")]
 UserId = Annotated[str, StringConstraints(pattern="^[UW][A-Z0-9]+$")]
 # Strict: `true` is no number, and what stands in quotes is none either.
@@ -55,3 +57,4 @@ class ConfigFile(_Section):
     egress: Egress = Egress()
     policy: Policy = Policy()
     limits: Limits = Limits()
+    actions: dict[Name, ActionSection] = {}

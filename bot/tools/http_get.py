@@ -21,6 +21,7 @@ from bot.rules.redaction import scrub
 from bot.rules.terms import CallOutcome, Grade
 from bot.tools.tool import CallLabel, ToolAnswer, ToolContext
 
+NAME = "http_get"
 MAX_CHARS = 16_000
 """Characters of a body that the model is given, some 4,000 tokens."""
 
@@ -74,7 +75,7 @@ class HttpGet:
         reply = await self._client.fetch(request, context.brake)
         if reply is None:
             return ToolAnswer("not started: the run was interrupted", CallOutcome.NOT_STARTED, method=asked.method)
-        text = _told(reply, asked.url, self._max_chars)
+        text = told(reply, asked.url, self._max_chars)
         return ToolAnswer(text, url=reply.url, method=asked.method, status=reply.status)
 
 
@@ -83,7 +84,7 @@ def _schema(client: EgressClient) -> ToolSchema:
     more = f" and {len(prefixes) - _LISTED_PREFIXES} more" if len(prefixes) > _LISTED_PREFIXES else ""
     allowed = ", ".join(prefixes[:_LISTED_PREFIXES]) + more if prefixes else "none yet"
     return ToolSchema(
-        name="http_get",
+        name=NAME,
         description="Read one URL (GET, or HEAD for the headers only). Redirects are reported, not followed. "
         f"Only URLs under these prefixes are allowed: {allowed}.",
         parameters={
@@ -117,7 +118,8 @@ def _problem(name: str, kind: str) -> str:
     return f"{name[:40]!r} {words.get(kind, 'is not valid')}"
 
 
-def _told(reply: Reply, url: str, max_chars: int) -> str:
+def told(reply: Reply, url: str, max_chars: int = MAX_CHARS) -> str:
+    """What the model is told of an answer: status, type, where it leads, and up to `max_chars` of the body."""
     head = [f"HTTP {reply.status} {responses.get(reply.status, '')}".rstrip()]
     if reply.content_type:
         head.append(f"content-type: {reply.content_type[:100]}")

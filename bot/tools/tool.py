@@ -26,6 +26,19 @@ class CallLabel:
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovalTerms:
+    """Who may say yes to a write, and for how long: ids of people and of user groups, none means nobody.
+
+    `needed` is how many people; with `not_requester` whoever asked for the run is none of them.
+    """
+
+    approvers: tuple[str, ...]
+    needed: int = 1
+    not_requester: bool = False
+    expires_s: float = 1800
+
+
+@dataclass(frozen=True, slots=True)
 class ToolAnswer:
     """What a call brought.
 
@@ -56,4 +69,14 @@ class Tool(Protocol):
         Raises ToolArgumentsError where the arguments do not fit, ToolBlockedError where a rule refuses, ToolError
         where it fails. Cancelled from outside it lets go of its connection at once.
         """
+        ...
+
+
+class WriteTool(Tool, Protocol):
+    """Something that changes the world, and so waits for a person."""
+
+    approval: ApprovalTerms
+
+    def shown(self, arguments: JsonObject) -> str:
+        """The complete call in plain text, as a person has to see it; ToolArgumentsError where it does not fit."""
         ...

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from bot.rules.card_facts import CardFacts, StepFacts, StepState, SubAgentFacts
+from bot.rules.card_facts import ApprovalFacts, CardFacts, StepFacts, StepState, SubAgentFacts
 from bot.rules.card_states import CardState
-from bot.rules.terms import FailureClass, Grade, InterruptKind, ParkedFor, RunState, SettleReason
+from bot.rules.terms import ApprovalState, FailureClass, Grade, InterruptKind, ParkedFor, RunState, SettleReason
 
 STARTED = 1_700_000_000.0
 NOW = STARTED + 42
@@ -20,6 +20,19 @@ BLOCKED = StepFacts("metadata1", "Read metadata of the host", "169.254.169.254/l
                     blocked_by="address not allowed")  # fmt: skip
 READING = StepFacts("gateway01", "Read metrics of the gateway", "gateway.internal/metrics", started_at=NOW - 3)
 WRITING = StepFacts("restart01", "Restart a service", "checkout-7", grade=Grade.WRITE, started_at=NOW - 2)
+ASKED = StepFacts("restart02", "restart checkout", "deploy.internal/services/checkout/restart", StepState.WAITING,
+                  Grade.WRITE, request_id="req2")  # fmt: skip
+APPROVAL = ApprovalFacts(
+    id="apr-2",
+    request_id="req2",
+    title="restart checkout",
+    shown='POST https://deploy.internal/services/checkout/restart\nservice = "checkout"\nbody:\n{\n  "drain": true\n}',
+    approvers=("U0BEN", "S0ONCALL"),
+    needed=2,
+    votes=("U0BEN",),
+    expires_at=NOW + 1_700,
+    state=ApprovalState.WAITING,
+)
 
 RUNNING = CardFacts(
     run_id="9c417f3a",
@@ -58,7 +71,9 @@ SAMPLES: dict[CardState, CardFacts] = {
     CardState.PAUSED: replace(
         PARKED, parked_for=ParkedFor.PAUSED, acted_by="U0ANA", pause_id="p1", paused_at=NOW - 10, held_messages=2
     ),
-    CardState.WANTS_APPROVAL: replace(PARKED, parked_for=ParkedFor.APPROVAL),
+    CardState.WANTS_APPROVAL: replace(
+        PARKED, parked_for=ParkedFor.APPROVAL, steps=(METRICS, LOGS, ASKED), open_calls=1, approvals=(APPROVAL,)
+    ),
     CardState.STOPPING: replace(
         RUNNING, run_state=RunState.CANCELLING, steps=(METRICS, READING, replace(READING, call_id="x"), WRITING)
     ),
@@ -126,6 +141,19 @@ steps = st.builds(
     elapsed_ms=st.one_of(st.none(), numbers),
     started_at=times,
     blocked_by=st.one_of(st.none(), words),
+    request_id=st.sampled_from(["", "req1", "req2"]),
+)
+approvals = st.builds(
+    ApprovalFacts,
+    id=st.uuids().map(str),
+    request_id=st.sampled_from(["req1", "req2"]),
+    title=words,
+    shown=words,
+    approvers=st.lists(st.one_of(people, st.sampled_from(["S0ONCALL", "S<!here>"])), max_size=12).map(tuple),
+    needed=st.integers(1, 2),
+    votes=st.lists(people, max_size=3).map(tuple),
+    expires_at=st.floats(-1e12, 1e13),
+    state=st.sampled_from(ApprovalState),
 )
 # A few steps many times over: two hundred different ones would take the strategy longer than the card.
 many_steps = st.builds(lambda few, times: tuple(few * times), st.lists(steps, max_size=4), st.integers(1, 50))
@@ -164,5 +192,6 @@ facts = st.builds(
     rerun=st.one_of(st.none(), st.tuples(numbers, numbers)),
     pause_id=st.one_of(st.none(), st.just("p1")),
     rolled_back_to=st.one_of(st.none(), numbers),
+    approvals=st.lists(approvals, max_size=4).map(tuple),
     subagents=st.lists(st.builds(SubAgentFacts, words, numbers, st.booleans()), max_size=12).map(tuple),
 )

@@ -57,7 +57,7 @@ SAID = [
         "Reply to add a note. Resume goes on from step 6.",
         ["Resume", "Stop"],
     ),
-    (CardState.WANTS_APPROVAL, "needs a yes", "Waiting for a person who may say yes.", ["Stop"]),
+    (CardState.WANTS_APPROVAL, "needs a yes: restart checkout", "Nothing is sent before somebody says yes.", ["Stop"]),
     (
         CardState.STOPPING,
         "stopping",

@@ -41,6 +41,7 @@ METHOD_SCOPES = {
     "chat.postMessage": {"chat:write"},
     "chat.update": {"chat:write"},
     "conversations.replies": {"channels:history", "groups:history", "im:history"},
+    "usergroups.users.list": {"usergroups:read"},
     "users.info": {"users:read"},
 }
 
