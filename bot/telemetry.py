@@ -7,6 +7,7 @@ import json
 import logging
 import re
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Mapping, MutableMapping
 from datetime import UTC, datetime
@@ -37,10 +38,13 @@ def configure(scrub: Scrub, *, level: str = "INFO", to: TextIO | None = None) ->
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
 
-    def ended(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def ended(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+        # Without the values of variables: this writes what traceback writes, and that knows none.
         sys.stderr.write(scrub("".join(traceback.format_exception(kind, error, trace))))
 
     sys.excepthook = ended
+    threading.excepthook = lambda gone: ended(gone.exc_type, gone.exc_value, gone.exc_traceback)
+    sys.unraisablehook = lambda odd: ended(odd.exc_type, odd.exc_value, odd.exc_traceback)
 
 
 def set_up_events(scrub: Scrub, level: str = "INFO", to: TextIO | None = None) -> None:

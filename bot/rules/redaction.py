@@ -40,7 +40,7 @@ _SHAPES = tuple(
         r"((?i:\b(?:authorization|cookie|x-api-key))[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?)[^\r\n\"']+",
         r"((?i:\bbearer)[ \t]{1,4})[A-Za-z0-9._~+/=-]{8,}",
         # A value behind the name of a secret: in a query, in JSON, in an assignment.
-        r"([?&](?i:key|sig|signature|code|auth|x-amz-(?:signature|credential|security-token))=)[^&\s\"'<>]+",
+        r"([?&](?i:key|ticket|sig|signature|code|auth|x-amz-(?:signature|credential|security-token))=)[^&\s\"'<>]+",
         rf"((?i:{_NAMES})\\?[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}\\?[\"']?)[^\s\"'\\,;&<>{{}}()]{{4,}}",
     )
 )
