@@ -135,6 +135,16 @@ def test_libraries_are_heard_from_warnings_on(lines, name):
     assert lines() == []
 
 
+def test_a_logger_below_a_quiet_library_is_quiet_whatever_level_it_gives_itself(lines):
+    logger = logging.getLogger("slack_bolt.AsyncApp")
+    logger.setLevel(logging.DEBUG)
+
+    logger.debug("Received message: %s", SECRET)
+
+    logger.setLevel(logging.NOTSET)
+    assert lines() == []
+
+
 def test_a_task_that_nobody_awaited_is_logged_without_its_secret(lines):
     async def scene():
         loop = asyncio.get_running_loop()

@@ -52,9 +52,7 @@ OVERRIDES_KEPT_S = 5.0
 class App:
     """The parts of one process, made when they are asked for and closed together."""
 
-    def __init__(
-        self, settings: Settings, database: Database, slack: Slack, scrubber: Scrubber | None = None
-    ) -> None:
+    def __init__(self, settings: Settings, database: Database, slack: Slack, scrubber: Scrubber | None = None) -> None:
         self.settings, self.database = settings, database
         self.scrubber = scrubber or Scrubber(settings.secrets())
         self.slack = scrubbing(slack, self.scrubber)
