@@ -1,6 +1,6 @@
 # Every target sets up what it needs; a machine needs Python 3.11 or later, make and a network.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check migration bounds bench pictures docs lock
+.PHONY: help setup demo test check migration bounds bench brake pictures docs lock
 
 # Debian's python3 without its venv package cannot make a virtualenv, so the search asks for ensurepip too.
 IS_FIT := -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
@@ -49,6 +49,10 @@ bounds: $(READY) ## Measure the limits in seconds; what misses is measured once 
 # On a machine that does nothing else: about six minutes, and the numbers go into docs/measurements.md.
 bench: $(READY) ## Measure what a run, a round and an acknowledgement cost, and write it down
 	$(BIN)/python -m benchmarks
+
+# Beside other runtimes, whose environments BRAKE_VENVS names (benchmarks/brake/README.md): about ten minutes.
+brake: $(READY) ## Measure how well a Stop stops, beside other agent runtimes, and write it down
+	$(BIN)/python -m benchmarks.brake_run
 
 pictures: $(READY) ## Take the README's pictures anew, from the page in a real browser
 	STEERSMAN_PICTURES=docs/images $(PYTEST) -q tests/stories/test_page.py

@@ -14,7 +14,7 @@ from docs.tables import filled
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "benchmarks" / "results"
 PAGE = ROOT / "docs" / "measurements.md"
-NAMES = ("ack", "cost", "interrupts")
+NAMES = ("ack", "cost", "interrupts", "brake")
 NOT_YET = "Not measured yet: run `make bench` on a machine that does nothing else."
 
 
@@ -95,6 +95,47 @@ def _interrupts(measured: Mapping[str, Any]) -> str:
     return f"{_rows(['from, to', 'n', 'p50, ms', 'p99, ms', 'max, ms'], rows)}\n\n{counts}."
 
 
+def _brake(measured: Mapping[str, Any]) -> str:
+    """Ours and theirs; `minus floor` is the CPU of a run less that of the bare loop."""
+    heads = [
+        "runtime", "store", "n", "requests issued after stop", "quiet p50 / p95, ms", "settled p50 / p95, ms",
+        "says stopped", "next message ok", "results kept", "steer p50 / p95, ms", "CPU of a run minus floor, ms",
+    ]  # fmt: skip
+    rows = measured["rows"]
+    floor = next((_cpu(row) for row in rows if row["driver"] == "floor"), None)
+    return _rows(heads, [_brake_row(row, floor) for row in rows])
+
+
+def _brake_row(row: Mapping[str, Any], floor: float | None) -> Sequence[object]:
+    steer = row["steer_native"] or row["steer_rerun"] or {}
+    cpu = _cpu(row)
+    return [
+        row["driver"] if row["tool"] == "async" else f"{row['driver']}, blocking tool",
+        row["store"] if row["driver"] not in IN_MEMORY else "memory",
+        row["trials"],
+        f"{row['issued_mean']:.2f} (at most {row['issued_max']})",
+        _pair(row, "quiet"),
+        _pair(row, "settle"),
+        f"{row['status']['stopped']}/{row['trials']}",
+        f"{row['next_ok']}/{row['trials']}",
+        f"{row['kept_tools']}/{row['completed_tools']}",
+        f"{steer['p50_ms']:.0f} / {steer['p95_ms']:.0f}" if steer else "-",
+        f"{cpu - floor:.0f}" if cpu is not None and floor is not None else "-",
+    ]
+
+
+IN_MEMORY = frozenset({"floor", "naive_flag", "naive_cancel", "pydantic_ai_token", "holmes"})
+"""Drivers that keep nothing, whatever store they are offered."""
+
+
+def _pair(row: Mapping[str, Any], name: str) -> str:
+    return f"{row[f'{name}_p50_ms']:.0f} / {row[f'{name}_p95_ms']:.0f}"
+
+
+def _cpu(row: Mapping[str, Any]) -> float | None:
+    return (row["zero"] or {}).get("cpu_mean") if row["tool"] == "async" else None
+
+
 COUNTS = {
     "stops": "stops in all",
     "with_a_brake": "of runs that a worker had",
@@ -102,7 +143,7 @@ COUNTS = {
     "after_the_end": "after the end",
     "runs_with_a_late_request": "runs from which a request came later than 5 ms after the brake",
 }
-TABLES = {"ack": _ack, "cost": _cost, "interrupts": _interrupts}
+TABLES = {"ack": _ack, "cost": _cost, "interrupts": _interrupts, "brake": _brake}
 
 
 def _rows(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -7,6 +7,7 @@ import json
 import logging
 import re
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Mapping, MutableMapping
 from datetime import UTC, datetime
@@ -33,14 +34,23 @@ def configure(scrub: Scrub, *, level: str = "INFO", to: TextIO | None = None) ->
     set_up_events(scrub, level, to)
     sink = logging.StreamHandler(to or sys.stderr)
     sink.setFormatter(_OneLine(scrub))
+    sink.addFilter(_is_loud_enough)
     logging.basicConfig(handlers=[sink], level=logging.WARNING, force=True)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
 
-    def ended(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    def ended(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+        # Without the values of variables: this writes what traceback writes, and that knows none.
         sys.stderr.write(scrub("".join(traceback.format_exception(kind, error, trace))))
 
     sys.excepthook = ended
+    threading.excepthook = lambda gone: ended(gone.exc_type, gone.exc_value, gone.exc_traceback)
+    sys.unraisablehook = lambda odd: ended(odd.exc_type, odd.exc_value, odd.exc_traceback)
+
+
+def _is_loud_enough(record: logging.LogRecord) -> bool:
+    """Whether a record may be written: some libraries give loggers below their own a level of their own."""
+    return record.levelno >= logging.WARNING or not record.name.startswith(_QUIET)
 
 
 def set_up_events(scrub: Scrub, level: str = "INFO", to: TextIO | None = None) -> None:

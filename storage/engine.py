@@ -80,6 +80,8 @@ class Database:
             pool_size=pool_size,
             max_overflow=5,
             pool_timeout=5,
+            # The values of a statement are what people, models and tools said; an error would print them.
+            hide_parameters=True,
         )
         sa.event.listen(self._engine.sync_engine, "checkout", _only_open)
 

@@ -5,6 +5,7 @@ import io
 import logging
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -22,13 +23,14 @@ TOKEN = "xoxb-1234567890-abcdef"
 @pytest.fixture
 def lines():
     """Gives the lines that were logged since; the log is as the test run had it afterwards."""
-    root, sink, hook = logging.getLogger(), io.StringIO(), sys.excepthook
+    root, sink = logging.getLogger(), io.StringIO()
+    hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
     handlers, level = root.handlers[:], root.level
     telemetry.configure(Scrubber([SECRET]).text, to=sink)
     yield lambda: sink.getvalue().splitlines()
     root.handlers[:] = handlers
     root.setLevel(level)
-    sys.excepthook = hook
+    sys.excepthook, sys.unraisablehook, threading.excepthook = hooks
     telemetry.set_up_events(Scrubber().text)
 
 
@@ -133,6 +135,16 @@ def test_libraries_are_heard_from_warnings_on(lines, name):
     assert lines() == []
 
 
+def test_a_logger_below_a_quiet_library_is_quiet_whatever_level_it_gives_itself(lines):
+    logger = logging.getLogger("slack_bolt.AsyncApp")
+    logger.setLevel(logging.DEBUG)
+
+    logger.debug("Received message: %s", SECRET)
+
+    logger.setLevel(logging.NOTSET)
+    assert lines() == []
+
+
 def test_a_task_that_nobody_awaited_is_logged_without_its_secret(lines):
     async def scene():
         loop = asyncio.get_running_loop()
@@ -179,6 +191,39 @@ def test_a_library_that_logs_wrongly_is_one_line_too_and_shows_no_secret():
 
     (line,) = said.splitlines()
     assert line.endswith('event=x said="%d of %d"')
+
+
+IN_A_THREAD = f"""
+import threading
+def f(): raise RuntimeError('{SECRET}')
+worker = threading.Thread(target=f)
+worker.start()
+worker.join()
+"""
+AT_THE_END_OF_AN_OBJECT = f"""
+class Broken:
+    def __del__(self): raise RuntimeError('{SECRET}')
+Broken()
+"""
+
+
+@pytest.mark.parametrize("crash", [IN_A_THREAD, AT_THE_END_OF_AN_OBJECT])
+def test_what_ends_a_thread_or_cannot_be_raised_shows_no_secret(crash):
+    said = ended(SET_UP, crash)
+
+    assert "RuntimeError: [redacted]" in said
+    assert SECRET not in said
+
+
+def test_what_a_library_adds_to_its_records_is_not_shown_and_its_values_show_no_secret(lines):
+    values = {"token": TOKEN, "deep": [SECRET]}
+
+    logging.getLogger("x").warning("sent %s", values, extra={"payload": SECRET}, stack_info=True)
+
+    (line,) = lines()
+    assert "said=" in line
+    assert SECRET not in line
+    assert TOKEN not in line
 
 
 LOGGED = f"""

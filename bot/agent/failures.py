@@ -1,6 +1,6 @@
 """From an error to the class of failure that the card has words for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from bot.errors import (
@@ -15,6 +15,7 @@ from bot.errors import (
     ModelUnreachableError,
     SteersmanError,
 )
+from bot.rules.redaction import scrub as scrub_shapes
 from bot.rules.terms import FailureClass
 from bot.rules.turn_ends import Failed
 
@@ -31,7 +32,7 @@ FAILURE_OF: Mapping[type[SteersmanError], FailureClass] = MappingProxyType({
 })
 
 
-def failed(error: ModelError | HistoryError) -> Failed:
-    """The end of a run by this error; the most exact class that is known decides."""
+def failed(error: ModelError | HistoryError, scrub: Callable[[str], str] = scrub_shapes) -> Failed:
+    """The end of a run by this error, scrubbed; the most exact class that is known decides."""
     kind = next(each for each in type(error).__mro__ if each in FAILURE_OF)
-    return Failed(FAILURE_OF[kind], str(error)[:300], getattr(error, "status", None))
+    return Failed(FAILURE_OF[kind], scrub(str(error))[:300], getattr(error, "status", None))

@@ -6,7 +6,7 @@ talks to Slack: what Slack alone knows comes in as a callable.
 
 from collections.abc import Awaitable, Callable, Coroutine
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bot.agent import history as projection
@@ -20,6 +20,8 @@ from bot.llm.provider import ModelReply, ModelRequest, Provider
 from bot.llm.validate import check_messages
 from bot.rules.blank import is_blank
 from bot.rules.messages import Message, ToolCall, Usage
+from bot.rules.redaction import Scrubber
+from bot.rules.scrubbed_messages import scrubbed
 from bot.rules.terms import FailureClass
 from bot.rules.turn_ends import Cut, Empty, End, Failed, Finished
 from bot.telemetry import log
@@ -52,6 +54,7 @@ class TurnMeans:
     patience_s: float | None = 5.0
     max_rounds: int = 50
     answer_tokens: int = 4096
+    scrubber: Scrubber = field(default_factory=Scrubber)
 
 
 NO_EARLIER = "(The earlier messages of this thread could not be read: you have seen none of them.)"
@@ -123,7 +126,9 @@ class TurnLoop:
         asked = await self._ask()
         if not isinstance(asked, Done):
             return asked or await self._cut_point()
-        return await self._take(asked.value)
+        reply = asked.value
+        # Whatever comes after this sees the message without its secrets: the history, the card, the tools.
+        return await self._take(replace(reply, message=scrubbed(reply.message, self._means.scrubber)))
 
     async def _take(self, reply: ModelReply) -> End | LetGo | None:
         """Store a finished message; then it is the end, or its calls are run."""
@@ -162,11 +167,11 @@ class TurnLoop:
             return await self._stream(self._messages())
         except ModelRequestError as refused:
             if self._flat:
-                return failed(refused)
+                return failed(refused, self._means.scrubber.text)
             self._go_flat(refused, refused.status)
             return await self._ask()
         except (ModelError, HistoryError) as error:
-            return failed(error)
+            return failed(error, self._means.scrubber.text)
 
     async def _stream(self, messages: tuple[Message, ...]) -> Done[ModelReply] | None:
         if self._brake.is_pulled:

@@ -15,7 +15,7 @@ from bot.api.port import Port, PortMeans, opened
 from bot.app.database import ready_database
 from bot.app.ids import mint_id
 from bot.app.services import check_actions, egress_rules, provider, tools
-from bot.app.slack import SLACK_TIMEOUT_S, Slack, authorizer, check_app_token, connect_slack
+from bot.app.slack import SLACK_TIMEOUT_S, Slack, authorizer, check_app_token, connect_slack, scrubbing
 from bot.card.answer import parts
 from bot.card.publisher import Pace, Publisher, PublisherMeans
 from bot.egress.client import EgressClient
@@ -56,9 +56,10 @@ OVERRIDES_KEPT_S = 5.0
 class App:
     """The parts of one process, made when they are asked for and closed together."""
 
-    def __init__(self, settings: Settings, database: Database, slack: Slack) -> None:
-        self.settings, self.database, self.slack = settings, database, slack
-        self.scrubber = Scrubber(settings.secrets())
+    def __init__(self, settings: Settings, database: Database, slack: Slack, scrubber: Scrubber | None = None) -> None:
+        self.settings, self.database = settings, database
+        self.scrubber = scrubber or Scrubber(settings.secrets())
+        self.slack = scrubbing(slack, self.scrubber)
         self.means = Means(mint_id, parts)
         self.people = People(database, slack.calls, slack.our, self.scrubber.text)
         self.edge = self._edge()
@@ -171,6 +172,7 @@ class App:
             patience_s=limits.patience_s,
             max_rounds=limits.rounds,
             answer_tokens=limits.answer_tokens,
+            scrubber=self.scrubber,
         )
 
     def _gate(self) -> ToolGate:

@@ -1,7 +1,7 @@
 """Our way to one workspace: who we are there, and that Slack takes our tokens."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import aiohttp
 from slack_bolt.authorization import AuthorizeResult
@@ -11,6 +11,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.card.slack_calls import PERMANENT, SlackCalls
 from bot.errors import SettingsError, SlackError
 from bot.rules.inbound_message import OurIds
+from bot.rules.redaction import Scrubber
 from bot.settings.environment import SlackSetting
 from bot.telemetry import log
 
@@ -55,6 +56,11 @@ async def connect_slack(setting: SlackSetting) -> Slack:
             "SLACK_BOT_TOKEN", f"Slack answers {error}", "Check the token, and SLACK_API_URL"
         ) from error
     return Slack(calls, client, _our(who))
+
+
+def scrubbing(slack: Slack, scrubber: Scrubber) -> Slack:
+    """The same way, on which no secret leaves."""
+    return replace(slack, calls=slack.calls.scrubbing(scrubber))
 
 
 def authorizer(slack: Slack) -> Callable[..., Awaitable[AuthorizeResult]]:

@@ -3,9 +3,12 @@
 Nothing is repeated here: the client's own handlers would post a card twice when a connection drops (measured), and
 sleep inside a call when Slack asks to wait. Slack's limits are per method, so a method that Slack has asked to rest is
 refused right here until its time is over, and no other method with it.
+
+Everything that we show passes through here, and is scrubbed of secrets on its way.
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -15,6 +18,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from bot.errors import SlackError, SlackPermanentError, SlackRateLimitedError, SlackUnansweredError
+from bot.rules.redaction import Scrubber
 
 POST = "chat.postMessage"
 
@@ -56,9 +60,13 @@ NO_JSON_OBJECT = "an answer that is no JSON object"
 class SlackCalls:
     """The calls of one workspace."""
 
-    def __init__(self, client: AsyncWebClient) -> None:
-        self._client = client
+    def __init__(self, client: AsyncWebClient, scrubber: Scrubber | None = None) -> None:
+        self._client, self._scrubber = client, scrubber or Scrubber()
         self._resting: dict[str, float] = {}
+
+    def scrubbing(self, scrubber: Scrubber) -> "SlackCalls":
+        """The same calls, with the secrets that this scrubber knows."""
+        return SlackCalls(self._client, scrubber)
 
     async def whoami(self) -> Mapping[str, Any]:
         """Who our token is."""
@@ -66,18 +74,18 @@ class SlackCalls:
 
     async def post(self, channel: str, thread_ts: str, message: Mapping[str, Any]) -> str:
         """Post into a thread; returns the message's ts."""
-        more = {"unfurl_links": False, "unfurl_media": False, **message}
+        more = {"unfurl_links": False, "unfurl_media": False, **self._shown(message)}
         answer = await self._call(POST, self._client.chat_postMessage, channel=channel, thread_ts=thread_ts, **more)
         return str(_part(POST, answer, "ts", str))
 
     async def update(self, channel: str, ts: str, message: Mapping[str, Any]) -> None:
         """Replace a message of ours."""
-        await self._call("chat.update", self._client.chat_update, channel=channel, ts=ts, **message)
+        await self._call("chat.update", self._client.chat_update, channel=channel, ts=ts, **self._shown(message))
 
     async def whisper(self, channel: str, user: str, text: str, thread_ts: str | None) -> None:
         """Say something to one person alone."""
-        whisper = self._client.chat_postEphemeral
-        await self._call("chat.postEphemeral", whisper, channel=channel, user=user, text=text, thread_ts=thread_ts)
+        whisper, said = self._client.chat_postEphemeral, self._scrubber.text(text)
+        await self._call("chat.postEphemeral", whisper, channel=channel, user=user, text=said, thread_ts=thread_ts)
 
     async def replies(self, channel: str, thread_ts: str, **more: Any) -> Mapping[str, Any]:
         """One page of a thread: its messages, oldest first, and where the next page begins."""
@@ -106,6 +114,14 @@ class SlackCalls:
         """Tell Slack what the agent of a thread is doing, so that it shows or hides its own Stop."""
         tell = self._client.agents_sessions_setStatus
         await self._call("agents.sessions.setStatus", tell, channel_id=channel, thread_ts=thread_ts, status=status)
+
+    def _shown(self, message: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A message as it may be shown. Most hold no secret: one look at all of it costs less than one at each text."""
+        written = json.dumps(message, ensure_ascii=False)
+        if self._scrubber.text(written) == written:
+            return message
+        scrubbed = self._scrubber.value(message)
+        return scrubbed if isinstance(scrubbed, Mapping) else {}
 
     async def _call(
         self, method: str, send: Callable[..., Awaitable[AsyncSlackResponse]], **arguments: Any

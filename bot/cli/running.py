@@ -55,8 +55,16 @@ def _run(command: Callable[[], Coroutine[Any, Any, Result | None]]) -> Result | 
     finally:
         # Else the interpreter, with everything closed, takes up to a second to look at every module a last time.
         gc.freeze()
-    typer.echo(_one_line(wrong), err=True)
+    typer.echo(_scrubber_of_environment().text(_one_line(wrong)), err=True)
     raise typer.Exit(MUST_BE_MENDED)
+
+
+def _scrubber_of_environment() -> Scrubber:
+    """What hides the secrets of the settings, and where those cannot be read what has the shape of one."""
+    try:
+        return Scrubber(read(os.environ).secrets())
+    except SettingsError:
+        return Scrubber()
 
 
 async def _until_signal(

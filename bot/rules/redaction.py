@@ -8,7 +8,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Mapping
 from typing import Final
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, unquote, unquote_plus
 
 REDACTED: Final = "[redacted]"
 MIN_SECRET = 6
@@ -16,6 +16,10 @@ MIN_SECRET = 6
 
 _NAMES = r"(?:pass(?:word|wd|phrase)|secret(?:[_-]?key)?|api[_-]?key|(?:access|private)[_-]?key|[a-z]{0,16}[_-]?token)"
 _SECRET_NAME = re.compile(rf"(?:{_NAMES}|authorization|(?:set-)?cookie|pwd|credentials?)\Z", re.IGNORECASE)
+
+_AT_A_BORDER = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
+"""Where a word may begin: in a text that JSON or Python has written down, a line break is a backslash and a letter."""
+_AT_A_WORD = r"(?:\b|(?<=\\[nrt]))"
 
 # A first group is kept, the rest of the match is replaced. Every repetition is bounded, or begins at a border that its
 # own characters cannot make, or eats what it has read: a long hostile text costs one pass.
@@ -28,22 +32,25 @@ _SHAPES = tuple(
         r"()xapp-[A-Za-z0-9-]{4,}",
         r"(hooks\.slack\.com/(?:services|workflows|triggers)/)[A-Za-z0-9/_-]+",
         # Model services. The digit tells a key from words such as sk-learn-pipeline.
-        r"()(?<![A-Za-z0-9])sk-(?:(?=[A-Za-z0-9_-]{0,64}[0-9])[A-Za-z0-9_-]{8,}|[A-Za-z0-9]{16,})",
+        rf"(){_AT_A_BORDER}sk-(?:(?=[A-Za-z0-9_-]{{0,64}}[0-9])[A-Za-z0-9_-]{{8,}}|[A-Za-z0-9]{{16,}})",
         # AWS, GitHub, GitLab, Google, and signed tokens of any maker.
         r"()(?:AKIA|ASIA)[0-9A-Z]{16}",
         r"()gh[pousr]_[A-Za-z0-9]{20,}",
         r"()github_pat_[A-Za-z0-9_]{20,}",
         r"()glpat-[A-Za-z0-9_-]{16,}",
         r"()AIza[0-9A-Za-z_-]{35}",
-        r"()(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+        rf"(){_AT_A_BORDER}eyJ[A-Za-z0-9_-]{{8,}}\.eyJ[A-Za-z0-9_-]{{8,}}\.[A-Za-z0-9_-]*",
         # Headers: the whole value.
-        r"((?i:\b(?:authorization|cookie|x-api-key))[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?)[^\r\n\"']+",
-        r"((?i:\bbearer)[ \t]{1,4})[A-Za-z0-9._~+/=-]{8,}",
+        rf"((?i:{_AT_A_WORD}(?:authorization|cookie|x-api-key))[\"']?[ \t]{{0,4}}:[ \t]{{0,4}}[\"']?)[^\r\n\"']+",
+        rf"((?i:{_AT_A_WORD}bearer)[ \t]{{1,4}})[A-Za-z0-9._~+/=-]{{8,}}",
         # A value behind the name of a secret: in a query, in JSON, in an assignment.
-        r"([?&](?i:key|sig|signature|code|auth|x-amz-(?:signature|credential|security-token))=)[^&\s\"'<>]+",
+        r"([?&](?i:key|ticket|sig|signature|code|auth|x-amz-(?:signature|credential|security-token))=)[^&\s\"'<>]+",
         rf"((?i:{_NAMES})\\?[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}\\?[\"']?)[^\s\"'\\,;&<>{{}}()]{{4,}}",
     )
 )
+_ENCODED = re.compile(r"(?:[A-Za-z0-9._~*+-]|%[0-9A-Fa-f]{2})+")
+_MOST_LAYERS = 3
+"""How often a text may be percent-encoded and still be looked through."""
 _USERINFO = re.compile(
     r"(?<=://)(?:[^\s/?#@]*@|"
     # A password with / ? # in it makes no proper URL, but operators write it. Digits before a path are a port.
@@ -58,17 +65,29 @@ def scrub_url(url: str) -> str:
 
 def scrub(text: str) -> str:
     """Give a text without anything that has the shape of a secret; URLs keep their harmless query."""
+    return _scrubbed(text, _MOST_LAYERS)
+
+
+def _scrubbed(text: str, layers: int) -> str:
     # A mark can be the border that the next secret lacked. Each round hides or removes more, so there is a last one.
-    while (scrubbed := _scrubbed_once(text)) != text:
+    while (scrubbed := _scrubbed_once(text, layers)) != text:
         text = scrubbed
     return text
 
 
-def _scrubbed_once(text: str) -> str:
+def _scrubbed_once(text: str, layers: int) -> str:
     text = _USERINFO.sub("", text)
     for shape in _SHAPES:
         text = shape.sub(rf"\g<1>{REDACTED}", text)
-    return text
+    return _ENCODED.sub(lambda run: _encoded(run[0], layers), text) if layers and "%" in text else text
+
+
+def _encoded(run: str, layers: int) -> str:
+    """A run of percent-encoded characters, or the mark where what it means holds a secret."""
+    if "%" not in run:
+        return run
+    meant = unquote(run), unquote_plus(run)
+    return run if all(_scrubbed(each, layers - 1) == each for each in meant) else REDACTED
 
 
 class Scrubber:

@@ -23,13 +23,13 @@ MODELS = ("openai", "anthropic", "scripted")
 KEY_SETTINGS: Mapping[str, str] = MappingProxyType({"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"})
 WHERE = "The file is named by STEERSMAN_CONFIG."
 SECRETS = (
-    "SLACK_BOT_TOKEN",
-    "SLACK_APP_TOKEN",
-    "OPENAI_API_KEY",
-    "ANTHROPIC_API_KEY",
-    "PGPASSWORD",
-    "STEERSMAN_API_TOKEN",
-)
+    "SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "PGPASSWORD", "STEERSMAN_API_TOKEN",
+)  # fmt: skip
+SECRETS_OF_TOOLS = "STEERSMAN_SECRET_"
+"""How the names of the secrets begin that tools and actions are lent."""
+IN_A_FILE = "_FILE"
+"""NAME_FILE names a file that holds the value of NAME, as orchestrators mount secrets."""
+LARGEST_SECRET = 64 * 1024
 URL_FORM = "Write http:// or https://, a host, and a path if there is one"
 
 LOOPBACK = "127.0.0.1"
@@ -124,7 +124,8 @@ class Settings:
 
     def secrets(self) -> tuple[str, ...]:
         """Every value that may never be shown, in each spelling that it was given in. Never raises."""
-        given = [value for name in SECRETS if (value := self._given(name))]
+        names = (*SECRETS, *sorted(name for name in self.environment if name.startswith(SECRETS_OF_TOOLS)))
+        given = [value for name in names if (value := self._given(name))]
         return (*given, *_passwords(self._given("DATABASE_URL")))
 
     def _token(self, name: str, prefix: str, where: str) -> str:
@@ -158,9 +159,39 @@ class Settings:
 
 
 def read(environment: Mapping[str, str]) -> Settings:
-    """The settings of an environment; raises SettingsError for a file that is not there or does not fit."""
+    """The settings of an environment; raises SettingsError for a file that is not there or does not fit.
+
+    A secret may stand in a file that NAME_FILE names; its value is then as if it stood in NAME.
+    """
+    environment = {**environment, **_filed(environment)}
     path = environment.get("STEERSMAN_CONFIG", "").strip()
     return Settings(environment, _config(Path(path)) if path else ConfigFile())
+
+
+def _filed(environment: Mapping[str, str]) -> dict[str, str]:
+    """The secrets that stand in files, by their names."""
+    named = {name: path.strip() for name, path in environment.items() if _names_a_file(name) and path.strip()}
+    return {name.removesuffix(IN_A_FILE): _secret_in(name, path, environment) for name, path in named.items()}
+
+
+def _names_a_file(name: str) -> bool:
+    secret = name.removesuffix(IN_A_FILE)
+    return secret != name and (secret in {*SECRETS, "DATABASE_URL"} or secret.startswith(SECRETS_OF_TOOLS))
+
+
+def _secret_in(name: str, path: str, environment: Mapping[str, str]) -> str:
+    if environment.get(name.removesuffix(IN_A_FILE), "").strip():
+        raise SettingsError(name, f"{name.removesuffix(IN_A_FILE)} is set too", "Set one of the two")
+    try:
+        with Path(path).open("rb") as file:
+            value = file.read(LARGEST_SECRET).decode().strip()
+    except (OSError, ValueError) as error:
+        # What stands in the place of the path may be the secret itself, so it is not repeated.
+        why = getattr(error, "strerror", None) or "what it holds is no text"
+        raise SettingsError(name, why, "Name a file that can be read") from None
+    if not value:
+        raise SettingsError(name, "the file is empty", "Write the secret into it")
+    return value
 
 
 def _config(path: Path) -> ConfigFile:

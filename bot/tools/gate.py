@@ -13,7 +13,8 @@ from bot.interrupts.brake import Brake
 from bot.interrupts.races import Done, unless, unless_pulled
 from bot.rules.interrupt_order import Pending
 from bot.rules.messages import JsonObject, ToolCall, ToolSchema
-from bot.rules.redaction import Scrubber
+from bot.rules.redaction import REDACTED, Scrubber
+from bot.rules.scrubbed_messages import holds_mark
 from bot.rules.terms import CallOutcome, Grade
 from bot.telemetry import log
 from bot.tools.tool import CallLabel, Tool, ToolAnswer, ToolContext
@@ -25,6 +26,7 @@ from storage.threads import Claim
 AT_A_TIME = 3
 """Calls of one run that are under way at once (design, one door)."""
 BROKE = "The tool broke and gave no result: a fault of the tool, not of what you asked. Go on without it."
+HIDDEN = f"The arguments hold {REDACTED}, which stands where a secret was taken out. Ask again without it."
 NO_WRITES = "This tool changes something, which needs a person's approval, and nobody is named who may approve."
 
 
@@ -157,6 +159,8 @@ class ToolGate:
         if call.broken_arguments is not None:
             error = ToolArgumentsError(f"The arguments are no JSON object: {call.broken_arguments[:200]}")
             return self._answered(request_id, ToolAnswer(str(error), CallOutcome.FAILED), 0)
+        if holds_mark(call.arguments):
+            return self._answered(request_id, ToolAnswer(HIDDEN, CallOutcome.BLOCKED, blocked_by="secret"), 0)
         if tool.schema.grade is not Grade.READ:
             return self._answered(request_id, ToolAnswer(NO_WRITES, CallOutcome.BLOCKED, blocked_by="approval"), 0)
         return None

@@ -9,6 +9,17 @@ from benchmarks.figures import spread
 
 MS = spread([1.0, 2.0, 3.0])
 BESIDE = {"steersman_ms": MS, "bare_ms": MS, "times": {"p50": 1.0, "p95": 1.0}}
+
+
+def brake_row(driver, cpu, steer):
+    """A row as the brake benchmark keeps it."""
+    spent = {f"{name}_{share}_ms": 2.0 for name in ("quiet", "settle") for share in ("p50", "p95")}
+    kept = {"kept_tools": 7, "completed_tools": 7, "next_ok": 2, "trials": 2, "status": {"stopped": 2}}
+    ghosts = {"issued_mean": 0.0, "issued_max": 0}
+    named = {"driver": driver, "tool": "async", "store": "pg", "zero": {"cpu_mean": cpu}}
+    return {**named, **spent, **kept, **ghosts, "steer_native": steer or None, "steer_rerun": None}
+
+
 MEASURED = {
     "ack": {"events": {"all": BESIDE}, "an_event": {"steersman_cpu_ms": 2.5, "bare_cpu_ms": 1.25}},
     "cost": {
@@ -19,6 +30,7 @@ MEASURED = {
         "stops": 200, "with_a_brake": 180, "before_a_worker": 15, "after_the_end": 5,
         "commit_to_brake_ms": MS, "brake_to_last_request_ms": MS, "runs_with_a_late_request": 0,
     },
+    "brake": {"rows": [brake_row("floor", 35.0, {}), brake_row("ours", 95.5, {"p50_ms": 20.4, "p95_ms": 41.0})]},
 }  # fmt: skip
 
 
@@ -46,6 +58,13 @@ def test_a_result_stands_in_its_table_with_the_load_of_the_machine(name, tmp_pat
 
     assert f"load {result['machine']['load_before']} before" in page
     assert "| 2" in page or "| 97 | 60 | 8 | 12,345 | 30 |" in page
+
+
+def test_the_table_of_brakes_shows_what_a_run_costs_above_the_bare_loop():
+    table = results.table("brake", results.told(results.machine(), ack.Size(), MEASURED["brake"]))
+
+    assert "| floor | memory | 2 | 0.00 (at most 0) | 2 / 2 | 2 / 2 | 2/2 | 2/2 | 7/7 | - | 0 |" in table
+    assert "| ours | pg | 2 | 0.00 (at most 0) | 2 / 2 | 2 / 2 | 2/2 | 2/2 | 7/7 | 20 / 41 | 60 |" in table
 
 
 def test_a_result_says_how_much_was_done(tmp_path):

@@ -8,8 +8,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = ("bot", "storage")
 PLACES = (*PRODUCT, "migrations", "tests", "docs", "benchmarks")
 """The top-level folders in which Python code may stand."""
-MATERIAL = ("tests/cases/", "tests/model/")
-"""Copied as they were written, so the house rules for code do not reach them."""
+MATERIAL = ("tests/cases/", "tests/model/", "benchmarks/brake/")
+"""Kept as they were written, so the house rules for code do not reach them."""
 WRITTEN_BY_ALEMBIC = "migrations/versions/"
 ALWAYS_LEFT_OUT = (".git", "node_modules")
 

@@ -56,6 +56,13 @@ SHAPES = [
     ("client_secret: hunter2", f"client_secret: {REDACTED}"),
     ("access_token='hunter2'", f"access_token='{REDACTED}'"),
     ("AWS_SECRET_ACCESS_KEY=abcDEF123", f"AWS_SECRET_ACCESS_KEY={REDACTED}"),
+    ("see Authorization%3A%20Bearer%20abcdef123456 there", f"see {REDACTED} there"),
+    ("http://a.example/Bearer+abcdef123456%20?x=1", f"http://a.example/{REDACTED}?x=1"),
+    ("https%253A%252F%252Fana%253Ahunter2%2540db.example.com", REDACTED),
+    (quote(KEY, safe=""), REDACTED),
+    (f"a\\n{JWT}", f"a\\n{REDACTED}"),
+    ("a\\nsk-proj-abcdefgh12345678", f"a\\n{REDACTED}"),
+    ("a\\nAuthorization: Basic abc", f"a\\nAuthorization: {REDACTED}"),
     ("AKIAIOSFODNN7EXAMPLEsk-proj-abcdefgh12345678", REDACTED * 2),
 ]
 
@@ -84,6 +91,8 @@ def test_what_is_scrubbed_stays_as_it_is(text: str, scrubbed: str):
         "commit 3f2a9c1 by ben",
         'http_requests_total{job="api",code="500"} 17',
         "ratio=0.5, key=name",
+        "at 50%25 of a%20b, 100% sure, %zz",
+        "http://a.example/api?query=rate(http_requests%7Bjob%3D%22api%22%7D%5B5m%5D)",
     ],
 )
 def test_harmless_text_is_left_alone(text: str):

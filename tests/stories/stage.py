@@ -36,6 +36,7 @@ class Targets:
     def __init__(self) -> None:
         self.url = ""
         self.paths: list[str] = []
+        self.asked: list[str] = []
         self.request_ids: list[str] = []
         self.left: list[str] = []
         self.bodies: dict[str, tuple[bytes, str]] = {}
@@ -71,6 +72,7 @@ class Targets:
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         async with self._news:
             self.paths.append(request.path)
+            self.asked.append(f"{request.method} {request.raw_path}")
             self.request_ids.append(request.headers.get("X-Request-Id", ""))
             self._news.notify_all()
         try:
@@ -119,6 +121,7 @@ class Stage:
         self.limits: dict[str, object] = {}
         self.environment: dict[str, str] = {}
         self.readable = [targets.url]
+        self.scrubber = None
         self._looking = asyncio.Lock()
 
     @classmethod
@@ -170,7 +173,7 @@ class Stage:
     async def start(self, *, works: bool = True, listens: bool = True, publishes: bool = True) -> Worker:
         """Start an app; it is ready to be spoken to when this returns."""
         settings = self.settings()
-        app = App(settings, Database(self.url), await connect_slack(settings.slack()))
+        app = App(settings, Database(settings.database_url), await connect_slack(settings.slack()), self.scrubber)
         worker = Worker(app)
         self.workers.append(worker)
         if works:
