@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from bot.app.door import egress_rules
 from bot.app.ids import mint_call_id
 from bot.egress.client import EgressClient
-from bot.egress.rules import EgressRules, Refusal
+from bot.egress.rules import Refusal
 from bot.errors import SettingsError
 from bot.llm.anthropic_messages import AnthropicMessages
 from bot.llm.event_stream import Timeouts
@@ -17,12 +18,6 @@ from bot.tools.action import ActionRates, ActionTool
 from bot.tools.http_get import NAME as HTTP_GET
 from bot.tools.http_get import HttpGet
 from bot.tools.tool import Tool
-
-
-def egress_rules(settings: Settings) -> EgressRules:
-    """The rules of the door out."""
-    egress = settings.config.egress
-    return EgressRules.parse(egress.allow, [each.address for each in egress.loopback])
 
 
 def tools(settings: Settings, client: EgressClient, rates: ActionRates) -> dict[str, Tool]:

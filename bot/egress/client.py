@@ -78,7 +78,3 @@ class EgressClient:
             except TimeoutError as error:
                 problem = f"{scrub_url(request.url)[:300]} gave no complete answer within {seconds:g} s"
                 raise ToolTimeoutError(problem, sent=call is not None and call.sent) from error
-
-    def close(self) -> None:
-        """End the loan of secrets: the run is over, or not this worker's any more."""
-        self._door.loan.end()

@@ -21,7 +21,7 @@ def no_secrets(_name: str) -> str:
 
 
 class Loan:
-    """The secrets of one run. Its brake (a stop, a rollback, a lost claim) ends it, and so does `end`, for good."""
+    """The secrets of one run; its brake ends the loan for good: a stop, a rollback, the loss or end of its claim."""
 
     __slots__ = ("_ended", "_source", "_values")
 
@@ -32,7 +32,8 @@ class Loan:
     def header(self, use: SecretUse, brake: Brake) -> tuple[str, str]:
         """The header that carries a secret; raises ToolBlockedError where the loan is over or nothing is set."""
         if brake.is_hard:
-            self.end()
+            self._ended = True
+            self._values.clear()
         if self._ended:
             raise ToolBlockedError("egress.secret", f"{use.name} is no longer lent to this run")
         value = self._values.get(use.name) or self._source(use.name).strip()
@@ -40,8 +41,3 @@ class Loan:
             raise ToolBlockedError("egress.secret", f"{use.name} is not set, or holds what no header can carry")
         self._values[use.name] = value
         return use.header, use.worded(value)
-
-    def end(self) -> None:
-        """Forget the values and lend no more."""
-        self._ended = True
-        self._values.clear()

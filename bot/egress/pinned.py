@@ -39,7 +39,7 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
                 failure = error
             else:
                 self._opened.append(stream)
-                self.peer = verified_peer(stream, address)
+                self.peer = await verified_peer(stream, address)
                 return stream
         raise failure
 
@@ -49,11 +49,12 @@ class PinnedBackend(httpcore.AsyncNetworkBackend):
             await stream.aclose()
 
 
-def verified_peer(stream: httpcore.AsyncNetworkStream, address: str) -> str:
-    """Give the address at the other end; raises ToolBlockedError where it is not the one that was checked."""
+async def verified_peer(stream: httpcore.AsyncNetworkStream, address: str) -> str:
+    """Give the address at the other end; closes and raises ToolBlockedError where it is not the one checked."""
     connected = stream.get_extra_info("socket")
     peer = str(connected.getpeername()[0]) if connected is not None else "nobody knows whom"
     if connected is None or ip_address(peer.partition("%")[0]) != ip_address(address):
+        await stream.aclose()
         raise ToolBlockedError("egress.peer", f"the connection is with {peer} and not with {address}")
     return peer
 

@@ -84,7 +84,7 @@ def _schema(client: EgressClient) -> ToolSchema:
     allowed = ", ".join(prefixes[:_LISTED_PREFIXES]) + more if prefixes else "none yet"
     return ToolSchema(
         name=NAME,
-        description="Read one URL (GET, or HEAD for the headers only). Redirects are followed as far as they are allowed. "
+        description="Read one URL (GET, or HEAD for the headers only). Redirects are followed where they are allowed. "
         f"Only URLs under these prefixes are allowed: {allowed}.",
         parameters={
             "type": "object",
