@@ -11,6 +11,7 @@ from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.agent.asking import Patience
 from bot.agent.turn_loop import TurnMeans
 from bot.api.port import Port, PortMeans, opened
 from bot.app.database import ready_database
@@ -177,8 +178,7 @@ class App:
             max_rounds=limits.rounds,
             answer_tokens=limits.answer_tokens,
             scrubber=self.scrubber,
-            model_retry=replace(MODEL, tries=limits.model_tries),
-            jitter=self.egress.jitter,
+            model_patience=Patience(replace(MODEL, tries=limits.model_tries), self.egress.jitter),
         )
 
     def _gate(self) -> ToolGate:

@@ -37,9 +37,9 @@ def check_actions(settings: Settings) -> None:
     for name, action in settings.config.actions.items():
         if name == HTTP_GET:
             raise SettingsError(f"actions.{name}", "is the name of a tool that is always there", "Choose another name")
-        verdict = rules.judge("GET", example_url(action.url))
+        verdict = rules.judge(action.method, example_url(action.url), action.grade)
         if isinstance(verdict, Refusal):
-            remedy = "Add the beginning of its URL to egress.allow"
+            remedy = "Add a rule for the beginning of its URL, its method and its grade to egress.allow"
             raise SettingsError(f"actions.{name}.url", verdict.message, remedy)
 
 

@@ -176,8 +176,9 @@ class Call:
 
     def _outgoing(self, permit: Permit, hop: Hop) -> Outgoing:
         headers = [*self._own_headers(permit), *hop.asked.headers]
-        if permit.rule.secret is not None and hop.with_secrets:
-            name, value = self._door.loan.header(permit.rule.secret, self._brake)
+        use = permit.rule.secret or self._request.lend
+        if use is not None and hop.with_secrets:
+            name, value = self._door.loan.header(use, self._brake)
             headers = [header for header in headers if header[0].lower() != name.lower()] + [(name, value)]
         body = self._request.body if self._request.body is not None or self._request.follows else b""
         return Outgoing(hop.asked.method, tuple(headers), body, self._request.max_bytes)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from bot.egress.headers import Headers
-from bot.egress.permits import READING
+from bot.egress.permits import READING, SecretUse
 from bot.egress.rules import Asked
 from bot.rules.terms import Grade
 
@@ -20,7 +20,7 @@ class EgressRequest:
     """One call; `seconds` is for all of it (30 at most), look-up, redirects and second try included.
 
     `grade` says what the caller is allowed to do: a write needs a rule of grade write. Only a read, or a write that
-    is `idempotent`, is ever repeated.
+    is `idempotent`, is ever repeated. `lend` names a secret that goes with it where its rule names none.
     """
 
     url: str
@@ -32,6 +32,7 @@ class EgressRequest:
     body: bytes | None = None
     grade: Grade = Grade.READ
     idempotent: bool = False
+    lend: SecretUse | None = None
 
     @property
     def asked(self) -> Asked:
