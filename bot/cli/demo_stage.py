@@ -152,8 +152,8 @@ async def _model(
 def _settings(database_url: str, slack: LocalSlack, sick: SickService, model: Mapping[str, str]) -> Settings:
     """What an operator would write in the environment and in steersman.toml."""
     address = sick.url.removeprefix("http://")
-    egress = {"allow": [sick.url], "loopback": [{"address": address}]}
-    config = ConfigFile.model_validate({"egress": egress, "actions": {"restart_service": _restart(sick)}})
+    egress = {"allow": [sick.url, restart_rule(sick.url)], "loopback": [{"address": address}]}
+    config = ConfigFile.model_validate({"egress": egress, "actions": {"restart_service": restart_action(sick.url)}})
     environment = {
         "DATABASE_URL": database_url,
         "SLACK_BOT_TOKEN": slack.options.bot_token,
@@ -164,11 +164,16 @@ def _settings(database_url: str, slack: LocalSlack, sick: SickService, model: Ma
     return Settings(environment, config)
 
 
-def _restart(sick: SickService) -> Mapping[str, object]:
-    """The one action of the demo: who is on call has to say yes to it."""
+def restart_rule(url: str) -> Mapping[str, object]:
+    """What the door has to let out for the demo's action: this one path of the sick service."""
+    return {"url": f"{url}/admin/restart", "methods": ["POST"], "grade": "write"}
+
+
+def restart_action(url: str) -> Mapping[str, object]:
+    """The one action of the demo, on the sick service at this URL: somebody who is on call has to say yes to it."""
     return {
         "description": "Restart a service, so that it reads its settings anew. Say why.",
-        "url": f"{sick.url}/admin/restart?service={{service}}",
+        "url": f"{url}/admin/restart?service={{service}}",
         "body": '{"reason": "{reason}"}',
         "parameters": {"service": {"enum": [SERVICE]}, "reason": {}},
         "title": "restart {service}",

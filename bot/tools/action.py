@@ -50,6 +50,7 @@ class ActionTool:
     ) -> None:
         self.schema = action.schema()
         self.approval = ApprovalTerms(action.approvers, action.needed, action.not_requester, action.expires_s)
+        self.target = f"{action.method} {action.url}"
         self._action, self._client, self._rates, self._seconds = action, client, rates, seconds
 
     def label(self, arguments: JsonObject) -> CallLabel:

@@ -1,5 +1,8 @@
 """`[actions]` of the operator's file: what is declared, and one line for every mistake with the place and the remedy."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from bot.errors import SettingsError
@@ -191,3 +194,16 @@ def test_a_long_listed_value_is_no_longer_than_its_parameter_allows(tmp_path):
     action = small(tmp_path, parameters=f'{{name = {{enum = ["{"x" * 200}"]}}}}')
 
     assert action.parameters[0].max_length == 200
+
+
+def test_the_example_of_the_documents_is_one_that_is_read(tmp_path):
+    page = Path("docs/operating.md").read_text("utf-8").partition("## Actions")[2]
+    example = re.search(r"```toml\n(.*?)```", page, re.DOTALL)
+
+    action = action_of(tmp_path, example[1] if example else "")
+
+    assert (action.title, action.approvers, len(action.parameters)) == (
+        "restart {service}",
+        ("U0123ABCD", "S0456EFGH"),
+        4,
+    )
