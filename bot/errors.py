@@ -20,6 +20,7 @@ SteersmanError
 ├── ToolError                     a call failed; the text is told to the model
 │   ├── ToolArgumentsError        the arguments do not fit the tool
 │   ├── ToolBlockedError          a rule refused the call
+│   ├── ToolUnreachableError      no connection came about: nothing was sent
 │   └── ToolTimeoutError          the call took longer than its deadline
 └── SlackError                    Slack refused a call
     ├── SlackPermanentError       repeating cannot help: message or channel gone, token revoked
@@ -128,7 +129,11 @@ class ModelStreamError(ModelError):
 
 
 class ToolError(SteersmanError):
-    """A tool call failed."""
+    """A tool call failed; `sent` says whether its request may have reached its target."""
+
+    def __init__(self, message: str | None = None, *, sent: bool = False) -> None:
+        super().__init__(message)
+        self.sent = sent
 
 
 class ToolArgumentsError(ToolError):
@@ -138,9 +143,13 @@ class ToolArgumentsError(ToolError):
 class ToolBlockedError(ToolError):
     """A rule does not allow this call."""
 
-    def __init__(self, rule: str, message: str) -> None:
-        super().__init__(f"blocked by {rule}: {message}")
+    def __init__(self, rule: str, message: str, *, sent: bool = False) -> None:
+        super().__init__(f"blocked by {rule}: {message}", sent=sent)
         self.rule = rule
+
+
+class ToolUnreachableError(ToolError):
+    """No connection came about, so nothing was sent."""
 
 
 class ToolTimeoutError(ToolError):

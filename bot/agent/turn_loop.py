@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from bot.agent import history as projection
+from bot.agent.asking import Patience, asked_again
 from bot.agent.batch import Batch, BatchRunner
 from bot.agent.failures import failed
 from bot.agent.run_writer import RunWriter
@@ -54,6 +55,7 @@ class TurnMeans:
     patience_s: float | None = 5.0
     max_rounds: int = 50
     answer_tokens: int = 4096
+    model_patience: Patience = field(default_factory=Patience)
     scrubber: Scrubber = field(default_factory=Scrubber)
 
 
@@ -164,7 +166,8 @@ class TurnLoop:
         A checked history that the provider refuses is tried once more as plain text: a thread is never bricked.
         """
         try:
-            return await self._stream(self._messages())
+            messages = self._messages()
+            return await asked_again(self._brake, self._means.model_patience, lambda: self._stream(messages))
         except ModelRequestError as refused:
             if self._flat:
                 return failed(refused, self._means.scrubber.text)

@@ -4,22 +4,26 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from importlib import resources
 
 from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.web.async_client import AsyncWebClient
 
+from bot.agent.asking import Patience
 from bot.agent.turn_loop import TurnMeans
 from bot.api.port import Port, PortMeans, opened
 from bot.app.database import ready_database
+from bot.app.door import egress_means, egress_rules
 from bot.app.ids import mint_id
-from bot.app.services import check_actions, egress_rules, provider, tools
+from bot.app.services import check_actions, provider, tools
 from bot.app.slack import SLACK_TIMEOUT_S, Slack, authorizer, check_app_token, connect_slack, scrubbing
 from bot.card.answer import parts
 from bot.card.publisher import Pace, Publisher, PublisherMeans
 from bot.egress.client import EgressClient
 from bot.errors import SettingsError
+from bot.interrupts.retries import MODEL
 from bot.interrupts.watcher import LiveRuns
 from bot.llm.event_stream import Timeouts
 from bot.rules.card_menu import MenuChoice
@@ -62,6 +66,7 @@ class App:
         self.slack = scrubbing(slack, self.scrubber)
         self.means = Means(mint_id, parts)
         self.people = People(database, slack.calls, slack.our, self.scrubber.text)
+        self.egress = egress_means(settings)
         self.edge = self._edge()
         self.rates = ActionRates()
 
@@ -173,11 +178,12 @@ class App:
             max_rounds=limits.rounds,
             answer_tokens=limits.answer_tokens,
             scrubber=self.scrubber,
+            model_patience=Patience(replace(MODEL, tries=limits.model_tries), self.egress.jitter),
         )
 
     def _gate(self) -> ToolGate:
         """The tools of one run: each run has a door of its own, because its places are the run's."""
-        client = EgressClient(egress_rules(self.settings))
+        client = EgressClient(egress_rules(self.settings), self.egress)
         return ToolGate(tools(self.settings, client, self.rates), self.database, self.scrubber)
 
 

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from bot.app.door import egress_rules
 from bot.app.ids import mint_call_id
 from bot.egress.client import EgressClient
-from bot.egress.rules import EgressRules, Refusal
+from bot.egress.rules import Permit, Refusal
 from bot.errors import SettingsError
 from bot.llm.anthropic_messages import AnthropicMessages
 from bot.llm.event_stream import Timeouts
@@ -12,17 +13,12 @@ from bot.llm.openai_chat import OpenAIChat
 from bot.llm.provider import Provider
 from bot.llm.scripted import ScriptedProvider, load_script
 from bot.rules.action_templates import example_url
-from bot.settings.environment import ModelSetting, Settings
+from bot.rules.http_actions import HttpAction
+from bot.settings.environment import ModelSetting, Settings, setting_of_secret
 from bot.tools.action import ActionRates, ActionTool
 from bot.tools.http_get import NAME as HTTP_GET
 from bot.tools.http_get import HttpGet
 from bot.tools.tool import Tool
-
-
-def egress_rules(settings: Settings) -> EgressRules:
-    """The rules of the door out."""
-    egress = settings.config.egress
-    return EgressRules.parse(egress.allow, [each.address for each in egress.loopback])
 
 
 def tools(settings: Settings, client: EgressClient, rates: ActionRates) -> dict[str, Tool]:
@@ -39,13 +35,27 @@ def tools(settings: Settings, client: EgressClient, rates: ActionRates) -> dict[
 def check_actions(settings: Settings) -> None:
     """Raise SettingsError for an action that could never run: its name is taken, or the door would not let it out."""
     rules = egress_rules(settings)
-    for name, action in settings.config.actions.items():
+    for name, section in settings.config.actions.items():
         if name == HTTP_GET:
             raise SettingsError(f"actions.{name}", "is the name of a tool that is always there", "Choose another name")
-        verdict = rules.judge("GET", example_url(action.url))
+        action = section.action(name)
+        verdict = rules.judge(action.method, example_url(action.url), action.grade)
         if isinstance(verdict, Refusal):
-            remedy = "Add the beginning of its URL to egress.allow"
+            remedy = "Add a rule for the beginning of its URL, its method and its grade to egress.allow"
             raise SettingsError(f"actions.{name}.url", verdict.message, remedy)
+        if action.secret:
+            _check_secret(action, verdict, settings)
+
+
+def _check_secret(action: HttpAction, permit: Permit, settings: Settings) -> None:
+    """A secret has to be there, and may not cross a network that is nobody's in plain text."""
+    if not settings.lent_secret(action.secret):
+        setting = setting_of_secret(action.secret)
+        remedy = f"Set {setting}, or {setting}_FILE to the file that holds it"
+        raise SettingsError(f"actions.{action.name}.secret", f"{action.secret} is not set", remedy)
+    if permit.target.scheme == "http" and not permit.rule.networks and not permit.loopback:
+        problem = f"the secret {action.secret} would leave over plain http"
+        raise SettingsError(f"actions.{action.name}.url", problem, "Write https, or name the network of its rule")
 
 
 def provider(model: ModelSetting, timeouts: Timeouts) -> Provider:

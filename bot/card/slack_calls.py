@@ -104,11 +104,11 @@ class SlackCalls:
         found: Mapping[str, Any] = _part("users.info", answer, "user", dict)
         return found
 
-    async def group_members(self, group: str) -> tuple[str, ...]:
-        """The user ids of a user group; a group that is switched off has none."""
+    async def members(self, group: str) -> list[str]:
+        """Who is in a user group."""
         method = "usergroups.users.list"
         answer = await self._call(method, self._client.usergroups_users_list, usergroup=group)
-        return tuple(str(each) for each in _part(method, answer, "users", list))
+        return [str(each) for each in _part(method, answer, "users", list)]
 
     async def session(self, channel: str, thread_ts: str, status: str) -> None:
         """Tell Slack what the agent of a thread is doing, so that it shows or hides its own Stop."""

@@ -23,7 +23,7 @@ class Breakable(StrEnum):
 def demo(  # noqa: PLR0913, PLR0917 - an argument is an option of the command line
     data: Annotated[Path, typer.Option(help="Where PostgreSQL and the log are kept.")] = Path(".demo"),
     port: Annotated[int, typer.Option(min=1, max=65535, help="The page's port; if taken, the next free one.")] = PORT,
-    once: Annotated[bool, typer.Option("--once", help="Tell four stories without a person, and judge them.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Tell five stories without a person, and judge them.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="With --once: one JSON object a line on stdout.")] = False,
     broken: Annotated[
         Breakable | None, typer.Option("--break", help="With --once: leave a part out; the exit code is then 1.")
@@ -34,10 +34,10 @@ def demo(  # noqa: PLR0913, PLR0917 - an argument is an option of the command li
 
     A scripted model investigates; with STEERSMAN_MODEL and its key set, a real one does.
 
-    --once tells four stories with the scripted model: completed, steered, stopped, paused and resumed. It prints one
-    line for each run that they settle. Each thread is then asked once more, and history_valid says whether the request
-    that this caused keeps the pairing rules; the runs of those further questions are not printed. The exit code is 0
-    when all is as it should be, else 1.
+    --once tells five stories with the scripted model: completed, steered, stopped, paused and resumed, approved. It
+    prints one line for each run that they settle. Each thread is then asked once more, and history_valid says whether
+    the request that this caused keeps the pairing rules; the runs of those further questions are not printed. The exit
+    code is 0 when all is as it should be, else 1.
     """
     if not once and (as_json or broken):
         raise typer.BadParameter("--json and --break are for --once")

@@ -23,6 +23,7 @@ QUICK_PACE = 0.1
 WHAT_TO_DO = """
 Open the page and write in #incidents:  @Steersman why is checkout slow?
 Any reply in the thread steers it:      look at the gateway
+To see a change that needs a yes:       @Steersman restart checkout
 Pause and Stop are buttons on the card. Ctrl-C ends the demo.
 """
 

@@ -20,9 +20,10 @@ from bot.app.assembly import App, running
 from bot.app.ids import mint_id
 from bot.errors import SettingsError
 from bot.llm.scripted import load_script
+from bot.playground.cast import ONCALL
 from bot.playground.local_slack import LocalSlack, SlackOptions
 from bot.playground.model_server import MODEL, ModelServer
-from bot.playground.sick_service import SickService
+from bot.playground.sick_service import SERVICE, SickService
 from bot.settings.environment import Settings
 from bot.settings.sections import ConfigFile
 from storage.embedded import EmbeddedPostgres
@@ -151,7 +152,8 @@ async def _model(
 def _settings(database_url: str, slack: LocalSlack, sick: SickService, model: Mapping[str, str]) -> Settings:
     """What an operator would write in the environment and in steersman.toml."""
     address = sick.url.removeprefix("http://")
-    config = ConfigFile.model_validate({"egress": {"allow": [sick.url], "loopback": [{"address": address}]}})
+    egress = {"allow": [sick.url, restart_rule(sick.url)], "loopback": [{"address": address}]}
+    config = ConfigFile.model_validate({"egress": egress, "actions": {"restart_service": restart_action(sick.url)}})
     environment = {
         "DATABASE_URL": database_url,
         "SLACK_BOT_TOKEN": slack.options.bot_token,
@@ -160,6 +162,24 @@ def _settings(database_url: str, slack: LocalSlack, sick: SickService, model: Ma
         **model,
     }
     return Settings(environment, config)
+
+
+def restart_rule(url: str) -> Mapping[str, object]:
+    """What the door has to let out for the demo's action: this one path of the sick service."""
+    return {"url": f"{url}/admin/restart", "methods": ["POST"], "grade": "write"}
+
+
+def restart_action(url: str) -> Mapping[str, object]:
+    """The one action of the demo, on the sick service at this URL: somebody who is on call has to say yes to it."""
+    return {
+        "description": "Restart a service, so that it reads its settings anew. Say why.",
+        "url": f"{url}/admin/restart?service={{service}}",
+        "body": '{"reason": "{reason}"}',
+        "parameters": {"service": {"enum": [SERVICE]}, "reason": {}},
+        "title": "restart {service}",
+        "approvers": [ONCALL.id],
+        "idempotent": True,
+    }
 
 
 @asynccontextmanager

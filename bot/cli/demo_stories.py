@@ -1,6 +1,7 @@
-"""Four stories that the demo can tell without a person: completed, steered, stopped, paused and resumed.
+"""Five stories that the demo can tell without a person: completed, steered, stopped, paused and resumed, approved.
 
-The people of the playground act them all at once, each in a thread of its own; what happened is read from outside. A
+The people of the playground act the first four all at once, each in a thread of its own, and then the one that changes
+the service, whose figures the others quote; what happened is read from outside. A
 story waits for conditions, never for a time, and gives up at the limit.
 """
 
@@ -13,11 +14,12 @@ from bot.cli.demo_stage import Stage, Tell
 from bot.cli.demo_watch import CardSeen, Watch, card_of
 from bot.errors import PairingError
 from bot.llm.validate import check_openai
-from bot.playground.cast import ANA, INCIDENTS
+from bot.playground.cast import ANA, BEN, INCIDENTS, User
 from bot.rules.terms import SettleReason
 from storage.outcomes import RunOutcome
 
 QUESTION = "@Steersman why is checkout slow? (story: {})"
+ORDER = "@Steersman restart checkout (story: {})"
 HINT = "look at the gateway"
 FURTHER = "@Steersman how is the service right now? (after the story: {})"
 SLOW_PATH = "/slow"
@@ -60,7 +62,8 @@ class Scene:
 
     async def ask(self) -> None:
         """Ask the question that begins the thread."""
-        self.root = (await self.stage.slack.say(ANA.id, INCIDENTS.id, QUESTION.format(self.story))).ts
+        words = ORDER if self.story == APPROVED else QUESTION
+        self.root = (await self.stage.slack.say(ANA.id, INCIDENTS.id, words.format(self.story))).ts
 
     async def until_it_reads(self) -> None:
         """Wait until a call that takes seconds is at work."""
@@ -71,11 +74,11 @@ class Scene:
         """Write into the thread."""
         await self.stage.slack.say(ANA.id, INCIDENTS.id, text, self.root)
 
-    async def press(self, label: str) -> None:
+    async def press(self, label: str, who: User = ANA) -> None:
         """Press a button of the newest card, as soon as it has one."""
         self.waits_for = f"a card with the button {label}"
         card = (await self.stage.slack.wait_for(lambda: self._offering(label), self.limit_s))[-1]
-        await self.stage.slack.click(ANA.id, INCIDENTS.id, card.ts, card.buttons[label])
+        await self.stage.slack.click(who.id, INCIDENTS.id, card.ts, card.buttons[label])
 
     async def until_over(self, expected: "Ends") -> None:
         """Wait until the runs are settled, and the cards say so."""
@@ -134,21 +137,29 @@ async def _pause_and_resume(scene: Scene) -> None:
     await scene.press("Resume")
 
 
+async def _approve(scene: Scene) -> None:
+    await scene.press("Approve", BEN)
+
+
+APPROVED = "approved"
 _DONE = (SettleReason.COMPLETED, "done")
 STORIES: MappingProxyType[str, tuple[Act, Ends]] = MappingProxyType({
     "completed": (_nothing, (_DONE,)),
     "steered": (_steer, ((SettleReason.STEERED, "steered"), _DONE)),
     "stopped": (_stop, ((SettleReason.STOPPED, "stopped"),)),
     "paused and resumed": (_pause_and_resume, (_DONE,)),
+    APPROVED: (_approve, (_DONE,)),
 })
-"""Story -> what Ana does after her question, and how each run of the thread has to end: its reason, its card."""
+"""Story -> what Ana and Ben do after her question, and how each run of the thread has to end: its reason, its card."""
 
 
 async def tell_stories(stage: Stage, limit_s: float, tell: Tell) -> list[Line]:
     """Tell every story, in at most `limit_s` seconds; a line for each run of theirs that was settled."""
     async with Watch.on(stage.database_url) as watch:
-        scenes = [Scene(stage, watch, story, limit_s) for story in STORIES]
-        lines = await asyncio.gather(*(_lines(scene, tell) for scene in scenes))
+        scenes = {story: Scene(stage, watch, story, limit_s) for story in STORIES}
+        changing = scenes.pop(APPROVED)
+        lines = await asyncio.gather(*(_lines(scene, tell) for scene in scenes.values()))
+        lines.append(await _lines(changing, tell))
     return [line for story in lines for line in story]
 
 

@@ -59,7 +59,11 @@ class Brake:
     def lose(self) -> None:
         """The claim is lost: nothing may leave any more, and nothing that this run writes counts."""
         self._lost = True
+        self._pulls += 1
         self._any.set()
+        # Who waits for the next pull would otherwise wait on, with nothing left that may pull.
+        self._news.set()
+        self._news = asyncio.Event()
         self._hard.set()
 
     @property

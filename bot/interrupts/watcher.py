@@ -39,6 +39,8 @@ class LiveRuns:
     def remove(self, brake: Brake) -> None:
         """Forget a claim that was let go, and no later claim of the same run."""
         self._live.pop(brake, None)
+        # Work that was left behind holds the brake still: after the claim nothing may leave for it any more.
+        brake.lose()
 
     def hear(self, hint: Mapping[str, str]) -> None:
         """Pull the brake that a hint names; a hint for a run of another worker is none of ours."""

@@ -16,6 +16,7 @@ from typing import Protocol, cast
 import httpx
 from httpx_sse import EventSource, ServerSentEvent
 
+from bot.egress.model_door import ModelTransport, model_permit
 from bot.errors import ModelStreamError, ModelUnreachableError, SettingsError
 from bot.llm import refusals
 from bot.llm.provider import ModelReply
@@ -84,7 +85,7 @@ def checked_key(key: str) -> str:
 @asynccontextmanager
 async def posted(endpoint: Endpoint, body: Mapping[str, object]) -> AsyncIterator[AsyncGenerator[ServerSentEvent]]:
     """Send a request and give the events of its answer; leaving closes the connection at whatever point it is."""
-    async with _client(endpoint.timeouts) as client, _response(client, endpoint, body) as response:
+    async with _client(endpoint) as client, _response(client, endpoint, body) as response:
         if response.status_code != httpx.codes.OK or not _is_event_stream(response):
             raise await _refusal(response, endpoint.secret)
         async with aclosing(_events(response)) as events:
@@ -97,9 +98,10 @@ def _certificates() -> ssl.SSLContext:
     return httpx.create_ssl_context(trust_env=False)
 
 
-def _client(timeouts: Timeouts) -> httpx.AsyncClient:
-    limits = httpx.Timeout(timeouts.idle, connect=timeouts.connect)
-    return httpx.AsyncClient(timeout=limits, verify=_certificates(), trust_env=False, follow_redirects=False)
+def _client(endpoint: Endpoint) -> httpx.AsyncClient:
+    limits = httpx.Timeout(endpoint.timeouts.idle, connect=endpoint.timeouts.connect)
+    transport = ModelTransport(model_permit(endpoint.url), _certificates())
+    return httpx.AsyncClient(timeout=limits, transport=transport, trust_env=False, follow_redirects=False)
 
 
 @asynccontextmanager

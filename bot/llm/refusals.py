@@ -5,9 +5,7 @@ the status and the provider's own words, at most MAX_WORDS characters of them, a
 """
 
 import json
-import math
 from collections.abc import Iterator, Mapping
-from email.utils import parsedate_to_datetime
 from types import MappingProxyType
 
 from bot.errors import (
@@ -20,6 +18,7 @@ from bot.errors import (
     ModelStreamError,
 )
 from bot.llm.texts import clean
+from bot.rules.retry_after import retry_after
 
 MAX_WORDS = 300
 
@@ -74,28 +73,11 @@ def of_error(error: object, secret: str = "") -> ModelError:
     return kind(_shown("an error in the stream", _words(error, str(error)), secret), status=status)
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the service asks us to wait; a date counts from the response's own Date, so no clock is read."""
-    asked = headers.get("retry-after", "")
-    try:
-        seconds = float(asked)
-    except ValueError:
-        seconds = _seconds_until(asked, headers.get("date", ""))
-    return max(seconds, 0.0) if math.isfinite(seconds) else None
-
-
 def error_of(body: object) -> object | None:
     """The error that a JSON body reports with an `error` key or as its type; None where it reports none."""
     if not isinstance(body, Mapping):
         return None
     return body.get("error") or (body if body.get("type") == "error" or body.get("object") == "error" else None)
-
-
-def _seconds_until(asked: str, date: str) -> float:
-    try:
-        return (parsedate_to_datetime(asked) - parsedate_to_datetime(date)).total_seconds()
-    except (TypeError, ValueError):
-        return math.nan
 
 
 def _error_in(text: str) -> object:

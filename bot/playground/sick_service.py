@@ -4,12 +4,13 @@ What it shows is computed in bot/playground/sick_state.py. It logs every request
 
 GET  /metrics /logs?limit=N /deploys /health /gateway/metrics /gateway/config
 POST /gateway/config {"pool_size": N}   changes the state: with a large enough pool the service is well again
+POST /admin/restart?service=checkout    heals it as well; a second request with the same Idempotency-Key does nothing
 *    /slow                              takes its time, then says where the slowest checkouts spent theirs
 GET  /big?bytes=N /nothing /redirect?to=URL /bytes   bodies that are hard on a client
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -20,6 +21,7 @@ from aiohttp.typedefs import Handler
 from bot.playground import sick_state
 from bot.playground.sick_state import Sickness
 
+SERVICE = "checkout"
 SLOW_SECONDS = 4.0
 LOG_LIMIT, MOST_LOG_LINES = 20, 500
 BIG_BYTES = 1024 * 1024
@@ -51,6 +53,7 @@ class SickService:
         self.url = ""
         self.state = state
         self.visits: list[Visit] = []
+        self._restarts: dict[str, Mapping[str, object]] = {}
         self._clock, self._slow_seconds = clock, slow_seconds
         self._changed = asyncio.Condition()
 
@@ -93,12 +96,18 @@ class SickService:
         app.router.add_get("/big", _big)
         app.router.add_get("/redirect", _redirect)
         app.router.add_post("/gateway/config", self._configure)
+        app.router.add_post("/admin/restart", self._restart)
         app.router.add_route("*", "/slow", self._slow)
         return app
 
     def facts(self) -> list[tuple[str, str]]:
         """What is the matter, for a person who looks on: (label, value)."""
         return sick_state.facts(self.state, self._clock())
+
+    @property
+    def restarts(self) -> int:
+        """How often checkout was restarted; a repeated request with the same key is no restart."""
+        return self.state.restarts
 
     def visits_of(self, path: str) -> list[Visit]:
         """The requests of one path, in the order in which they came."""
@@ -149,6 +158,18 @@ class SickService:
             raise web.HTTPBadRequest(text="pool_size: a whole number, 1 or more")
         self.state = replace(self.state, pool_size=size)
         return web.json_response(sick_state.config(self.state))
+
+    async def _restart(self, request: web.Request) -> web.Response:
+        service, key = request.query.get("service", ""), request.headers.get("Idempotency-Key")
+        if service != SERVICE:
+            raise web.HTTPNotFound(text=f"service: only {SERVICE} runs here")
+        if key is not None and key in self._restarts:
+            return web.json_response(self._restarts[key])
+        self.state = sick_state.restarted(self.state)
+        told = sick_state.restart_told(self.state, service)
+        if key is not None:
+            self._restarts[key] = told
+        return web.json_response(told)
 
 
 def _page(show: Callable[[], web.Response]) -> Handler:

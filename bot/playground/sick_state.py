@@ -5,7 +5,7 @@ twice, so a figure in an answer was read from the service or it is wrong. Pure: 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 CUT_FROM, CUT_TO = 256, 64
@@ -21,6 +21,7 @@ class Sickness:
     deployed_at: datetime
     seed: int = 0
     pool_size: int = CUT_TO
+    restarts: int = 0
 
     @property
     def deploy_id(self) -> str:
@@ -77,6 +78,7 @@ def facts(state: Sickness, now: datetime) -> list[tuple[str, str]]:
         ("waiting for a connection", f"{state.waiting}"),
         ("p95 of that wait", f"{state.wait:.3f} s"),
         ("p95 of the payment provider", f"{state.upstream:.3f} s"),
+        ("restarts of checkout", f"{state.restarts}"),
         ("last deploy", f"{state.deploy_id}, {_minutes(state.deployed_at, now)} min ago: {CHANGE}"),
     ]
 
@@ -178,6 +180,16 @@ def config(state: Sickness) -> Mapping[str, object]:
         "acquire_timeout_seconds": 8,
         "provider": "payments.example",
     }
+
+
+def restarted(state: Sickness) -> Sickness:
+    """The state after a restart: checkout reads its settings anew, and has the pool of before the deploy again."""
+    return replace(state, pool_size=CUT_FROM, restarts=state.restarts + 1)
+
+
+def restart_told(state: Sickness, service: str) -> Mapping[str, object]:
+    """What a restart answers."""
+    return {"restarted": service, "restarts": state.restarts, "pool_size": state.pool_size, "status": "ok"}
 
 
 def health(state: Sickness) -> Mapping[str, str]:

@@ -169,7 +169,7 @@ class ActionSection(_Part):
         if self.grade == "read":
             is_set = self.approvers or self.needed > 1 or self.not_requester
             return "a read needs no yes. Leave approvers, needed and not_requester out" if is_set else None
-        people = {each for each in self.approvers if not each.startswith("S")}
-        if self.needed == 2 and len(people) == 1 and len(self.approvers) == 1:
+        named = set(self.approvers)
+        if self.needed == 2 and len(named) == 1 and not named.pop().startswith("S"):
             return "two people are needed and one is named. Name another, or a user group"
         return None

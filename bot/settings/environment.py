@@ -128,6 +128,10 @@ class Settings:
         given = [value for name in names if (value := self._given(name))]
         return (*given, *_passwords(self._given("DATABASE_URL")))
 
+    def lent_secret(self, name: str) -> str:
+        """The value that is lent under a name of the file; empty where its setting is not there."""
+        return self._given(setting_of_secret(name))
+
     def _token(self, name: str, prefix: str, where: str) -> str:
         remedy = f"Copy it from your app's page: {where}"
         value = self._needed(name, remedy)
@@ -166,6 +170,11 @@ def read(environment: Mapping[str, str]) -> Settings:
     environment = {**environment, **_filed(environment)}
     path = environment.get("STEERSMAN_CONFIG", "").strip()
     return Settings(environment, _config(Path(path)) if path else ConfigFile())
+
+
+def setting_of_secret(name: str) -> str:
+    """The setting that holds the secret of this name; the value may stand in a file that SETTING_FILE names."""
+    return f"{SECRETS_OF_TOOLS}{name.upper().replace('-', '_')}"
 
 
 def _filed(environment: Mapping[str, str]) -> dict[str, str]:

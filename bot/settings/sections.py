@@ -2,12 +2,14 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Strict, StringConstraints, Tag
 
-from bot.settings.actions import ActionSection, Name
+from bot.rules.terms import Grade
+from bot.settings.actions import ActionSection, Name, SecretName
 
 AppId = Annotated[str, StringConstraints(pattern="^A[A-Z0-9]+$")]
 UserId = Annotated[str, StringConstraints(pattern="^[UW][A-Z0-9]+$")]
+Contact = Annotated[str, StringConstraints(pattern=r"^[!-'*-~]{0,200}$")]
 # Strict: `true` is no number, and what stands in quotes is none either.
 Number = Annotated[int, Strict()]
 Length = Annotated[float, Strict()]
@@ -23,11 +25,33 @@ class Loopback(_Section):
     address: str
 
 
-class Egress(_Section):
-    """What tools may reach: URL prefixes, and host:port pairs on this machine."""
+class Allow(_Section):
+    """One rule of what tools may reach, with everything that can be said of it (docs/operating.md)."""
 
-    allow: tuple[str, ...] = ()
+    url: str
+    ports: tuple[Number, ...] = ()
+    cidr: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ("GET", "HEAD")
+    grade: Grade = Grade.READ
+    rate: Length | None = Field(None, gt=0, le=1000)
+    api: Annotated[bool, Strict()] = False
+    secret: SecretName | None = None
+    secret_header: str = "Authorization"  # noqa: S105 - the name of a header
+    secret_scheme: str | None = None
+
+
+def _form(entry: object) -> str:
+    return "text" if isinstance(entry, str) else "table"
+
+
+class Egress(_Section):
+    """What tools may reach: URL prefixes or tables, host:port pairs on this machine, and whom to tell of trouble."""
+
+    allow: tuple[
+        Annotated[Annotated[str, Tag("text")] | Annotated[Allow, Tag("table")], Discriminator(_form)], ...
+    ] = ()
     loopback: tuple[Loopback, ...] = ()
+    contact: Contact = ""
 
 
 class Policy(_Section):
@@ -47,6 +71,7 @@ class Limits(_Section):
     drain_s: Length = Field(25.0, ge=1, le=3600)
     lease_s: Length = Field(15.0, gt=0.2, le=600)
     tool_seconds: Length = Field(15.0, gt=0, le=30)
+    model_tries: Number = Field(3, ge=1, le=10)
     model_idle_seconds: Length = Field(60.0, gt=0, le=3600)
     answer_tokens: Number = Field(4096, ge=1, le=1_000_000)
 

@@ -13,6 +13,7 @@ from bot.rules.inbound_message import AuthorFacts, OurIds
 from bot.rules.redaction import scrub as scrub_shapes
 from bot.rules.terms import PersonClass
 from bot.slack.inbound import person_class
+from bot.slack.user_groups import UserGroups
 from bot.telemetry import log
 from storage import people
 from storage.engine import Database
@@ -36,6 +37,7 @@ class People:
         self, database: Database, calls: SlackCalls, our: OurIds, scrub: Callable[[str], str] = scrub_shapes
     ) -> None:
         self._database, self._calls, self._our, self._scrub = database, calls, our, scrub
+        self._groups = UserGroups(calls)
         self._names: dict[str, str] = {}
         self._seen: dict[str, tuple[float, Person]] = {}
 
@@ -61,6 +63,10 @@ class People:
         if person.name:
             self._keep(self._names, person.user_id, person.name)
         return person
+
+    async def members(self, group: str) -> frozenset[str]:
+        """Who is in a user group; nobody where Slack does not say so in time: who may approve is not guessed."""
+        return (await self._groups.members([group]))[group]
 
     async def _look_up(self, user_id: str, *, may_ask: bool) -> Person:
         async with self._database.transaction() as tx:

@@ -40,7 +40,7 @@ class UserGroups:
             return known
         try:
             async with asyncio.timeout(WAIT_S):
-                found = frozenset(await self._calls.group_members(group))
+                found = frozenset(await self._calls.members(group))
         except (SlackError, TimeoutError) as error:
             log.warning("group.unknown", group_id=group, error=str(error) or "no answer in time")
             self._known.pop(group, None)

@@ -8,7 +8,7 @@ import asyncio
 from collections import deque
 
 from bot.egress.client import DEFAULT_SECONDS, EgressClient, EgressRequest, Reply
-from bot.egress.rules import Refusal, parse_url
+from bot.egress.rules import Refusal, SecretUse, parse_url
 from bot.errors import ToolArgumentsError, ToolBlockedError, ToolError, ToolTimeoutError
 from bot.rules.http_actions import HttpAction, HttpCall, call_of
 from bot.rules.messages import JsonObject
@@ -50,6 +50,7 @@ class ActionTool:
     ) -> None:
         self.schema = action.schema()
         self.approval = ApprovalTerms(action.approvers, action.needed, action.not_requester, action.expires_s)
+        self.target = f"{action.method} {action.url}"
         self._action, self._client, self._rates, self._seconds = action, client, rates, seconds
 
     def label(self, arguments: JsonObject) -> CallLabel:
@@ -72,8 +73,10 @@ class ActionTool:
         self._rates.take(self._action)
         try:
             reply = await self._client.fetch(self._request(call, context.request_id), context.brake)
-        except ToolBlockedError:
-            raise
+        except ToolBlockedError as blocked:
+            if not blocked.sent or self._action.grade is Grade.READ:
+                raise
+            return self._without_answer(blocked)
         except ToolError as error:
             return self._without_answer(error)
         if reply is None:
@@ -84,7 +87,18 @@ class ActionTool:
         )
 
     def _request(self, call: HttpCall, request_id: str) -> EgressRequest:
-        return EgressRequest(call.url, request_id, self._action.method, self._seconds)
+        action = self._action
+        return EgressRequest(
+            call.url,
+            request_id,
+            action.method,
+            self._seconds,
+            headers=(("Content-Type", "application/json"),) if call.body is not None else (),
+            body=None if call.body is None else call.body.encode(),
+            grade=action.grade,
+            idempotent=action.idempotent,
+            lend=SecretUse(action.secret) if action.secret else None,
+        )
 
     def _outcome(self, reply: Reply) -> CallOutcome:
         """An error status of a read is what was looked for; that of a write says that it did not work."""
@@ -93,7 +107,7 @@ class ActionTool:
         return CallOutcome.UNKNOWN if reply.status in _NOBODY_KNOWS else CallOutcome.FAILED
 
     def _without_answer(self, error: ToolError) -> ToolAnswer:
-        if self._action.grade is Grade.WRITE:
+        if self._action.grade is Grade.WRITE and error.sent:
             text = _UNKNOWN.format(error)
             return ToolAnswer(text, CallOutcome.UNKNOWN, method=self._action.method)
         outcome = CallOutcome.TIMED_OUT if isinstance(error, ToolTimeoutError) else CallOutcome.FAILED

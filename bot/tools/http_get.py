@@ -1,8 +1,7 @@
 """The tool that reads one URL.
 
 Owns the words: what the model is told of an answer, and how the card names the call. It must never decide what may be
-called (bot/egress does) and never follow a redirect: where it leads is told to the model, whose next call is judged
-like any other.
+called: bot/egress does, for every redirect too.
 """
 
 import codecs
@@ -14,7 +13,8 @@ from urllib.parse import urljoin
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bot.egress.client import DEFAULT_SECONDS, MAX_BYTES, EgressClient, EgressRequest, Reply
-from bot.egress.rules import Refusal, parse_url
+from bot.egress.redirects import REDIRECTS
+from bot.egress.rules import READING, Refusal, parse_url
 from bot.errors import ToolArgumentsError
 from bot.rules.messages import JsonObject, ToolSchema
 from bot.rules.redaction import scrub
@@ -28,7 +28,6 @@ MAX_CHARS = 16_000
 _LABEL_CHARS = 80
 _LISTED_PREFIXES = 20
 _BORDER_CHARS = 2_000
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _TEXT_TYPES = ("text/", "application/json", "application/xml", "application/yaml", "application/x-yaml",
                "application/x-ndjson", "application/javascript", "application/openmetrics-text",
                "application/x-www-form-urlencoded")  # fmt: skip
@@ -80,12 +79,12 @@ class HttpGet:
 
 
 def _schema(client: EgressClient) -> ToolSchema:
-    prefixes = [rule.shown for rule in client.rules.allow]
+    prefixes = [rule.shown for rule in client.rules.allow if READING & rule.methods]
     more = f" and {len(prefixes) - _LISTED_PREFIXES} more" if len(prefixes) > _LISTED_PREFIXES else ""
     allowed = ", ".join(prefixes[:_LISTED_PREFIXES]) + more if prefixes else "none yet"
     return ToolSchema(
         name=NAME,
-        description="Read one URL (GET, or HEAD for the headers only). Redirects are reported, not followed. "
+        description="Read one URL (GET, or HEAD for the headers only). Redirects are followed where they are allowed. "
         f"Only URLs under these prefixes are allowed: {allowed}.",
         parameters={
             "type": "object",
@@ -123,8 +122,10 @@ def told(reply: Reply, url: str, max_chars: int = MAX_CHARS) -> str:
     head = [f"HTTP {reply.status} {responses.get(reply.status, '')}".rstrip()]
     if reply.content_type:
         head.append(f"content-type: {reply.content_type[:100]}")
-    if reply.status in _REDIRECTS and reply.location:
-        head.append(f"redirects to {_destination(url, reply.location)}; call that if it is allowed")
+    if reply.hops:
+        head.append(f"redirected, the answer is from {scrub(reply.url)}")
+    if reply.status in REDIRECTS and reply.location:
+        head.append(f"redirects to {_destination(url, reply.location)}, which was not called")
     return "\n".join([*head, "", _body(reply, max_chars)])
 
 
@@ -154,8 +155,7 @@ def _is_text(reply: Reply) -> bool:
 def _size(reply: Reply) -> str:
     if not reply.is_cut:
         return f"{len(reply.body):,} bytes"
-    whole = f"{reply.announced_bytes:,} bytes in all" if reply.announced_bytes else "the whole length is not known"
-    return f"only the first {len(reply.body):,} bytes were read, {whole}"
+    return f"only the first {len(reply.body):,} bytes were read, the whole length is not known"
 
 
 def _clipped(text: str, limit: int) -> str:

@@ -1,4 +1,4 @@
-"""The demo as a process: its page for a person, its four stories without one, and the judge that notices a fault."""
+"""The demo as a process: its page for a person, its five stories without one, and the judge that notices a fault."""
 
 import asyncio
 import json
@@ -17,6 +17,7 @@ ENDS = [
     ("steered", "completed", "done"),
     ("stopped", "stopped", "stopped"),
     ("paused and resumed", "completed", "done"),
+    ("approved", "completed", "done"),
 ]
 """Story, reason and card of each line, in their order."""
 KEYS = ["story", "run_id", "reason", "final_event_id", "card", "history_valid"]
@@ -38,7 +39,7 @@ def told(demo_folder):
     return ended.returncode, [json.loads(line) for line in ended.stdout.splitlines()]
 
 
-def test_the_demo_tells_its_four_stories_and_every_run_ends_as_it_should(told):
+def test_the_demo_tells_its_five_stories_and_every_run_ends_as_it_should(told):
     code, lines = told
 
     ends = [(line["story"], line["reason"], line["card"]["state"]) for line in lines]

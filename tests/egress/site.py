@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import httpcore
 from aiohttp import web
 
-from bot.egress.client import EgressClient, EgressRequest, Reply
+from bot.egress.client import EgressClient, EgressMeans, EgressRequest, Recorder, Reply
 from bot.egress.rules import EgressRules
 from bot.interrupts.brake import Brake
+from bot.interrupts.retries import READS, RetryPolicy
 
 LIMIT = 10.0
 """Seconds; the outer limit of every wait for a condition."""
@@ -70,6 +71,13 @@ async def serving(**answers: Answer) -> AsyncIterator[Site]:
         await runner.cleanup()
 
 
+def client_of(
+    rules: EgressRules, *, retry: RetryPolicy = READS, record: Recorder | None = None, robots=None, **means
+) -> EgressClient:
+    """A door of these means, which asks no robots.txt unless it is given a book to note them in."""
+    return EgressClient(rules, EgressMeans(robots=robots, **means), retry=retry, record=record)
+
+
 async def fetch(client: EgressClient, url: str, method: str = "GET", **limits: float) -> Reply:
     request = EgressRequest(url, "req000001", method, **limits)  # type: ignore[arg-type]
     async with asyncio.timeout(LIMIT):
@@ -93,6 +101,19 @@ def says(text: str | bytes = "", status: int = 200, **headers: str) -> Answer:
 
     async def answer(_request: web.Request) -> web.StreamResponse:
         return web.Response(body=body, status=status, headers={"Content-Type": "text/plain", **named})
+
+    return answer
+
+
+def in_pieces(piece: bytes, times: int) -> Answer:
+    """A body whose length is not announced."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/plain"})
+        await response.prepare(request)
+        for _ in range(times):
+            await response.write(piece)
+        return response
 
     return answer
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from bot.egress.client import EgressClient, EgressRequest
+from bot.egress.client import EgressRequest
 from bot.egress.rules import EgressRules
 from bot.errors import SettingsError, ToolBlockedError, ToolError
 from bot.interrupts.brake import Brake
 from bot.interrupts.retries import ONCE
-from tests.egress.site import Dial, Resolver
+from tests.egress.site import Dial, Resolver, client_of
 
 CASES = [json.loads(line) for line in Path("tests/cases/egress.jsonl").read_text(encoding="utf-8").splitlines()]
 BY_RULE = {"baseline", "match", "scheme", "parser", "idn", "literal", "address", "name", "method"}
@@ -30,7 +30,7 @@ async def call(case: dict[str, Any], dial: Dial, resolver: Resolver) -> str | No
     """Make the call of a case; the rule that refused it, or None where it was dialled."""
     try:
         rules = EgressRules.parse(case["allowlist"], [])
-        client = EgressClient(rules, resolve=resolver, retry=ONCE, network=dial)
+        client = client_of(rules, resolve=resolver, retry=ONCE, network=dial)
         await client.fetch(EgressRequest(case["url"], "r1", case.get("method", "GET")), Brake())
     except SettingsError as error:
         return error.name

@@ -14,7 +14,7 @@ from bot.llm.provider import ModelRequest
 from bot.llm.script import Pause, Send, beats, perform
 from bot.llm.scripted import ScriptedProvider, load_script
 from bot.playground.sick_service import SLOW_SECONDS, SickService
-from bot.rules.messages import AssistantMessage, Message, ToolResult, UserMessage
+from bot.rules.messages import AssistantMessage, Message, ToolCall, ToolResult, UserMessage
 
 DEMO = Path(__file__).parents[2] / "bot" / "playground" / "scripts" / "demo.toml"
 LIMIT_SECONDS = 20.0
@@ -26,6 +26,7 @@ class Investigation:
     """A turn loop of the simplest kind: model, calls, model, until there is an answer."""
 
     model: ScriptedProvider
+    sick_url: str
     messages: list[Message] = field(default_factory=list)
 
     async def round(self, client: httpx.AsyncClient) -> AssistantMessage:
@@ -33,10 +34,17 @@ class Investigation:
         async with self.model.stream(request) as stream:
             message = (await stream.reply()).message
         self.messages.append(message)
-        answers = await asyncio.gather(*(client.get(str(call.arguments["url"])) for call in message.calls))
+        answers = await asyncio.gather(*(self.made(client, call) for call in message.calls))
         for call, answer in zip(message.calls, answers, strict=True):
             self.messages.append(ToolResult(call.id, call.name, f"HTTP {answer.status_code}\n\n{answer.text}"))
         return message
+
+    async def made(self, client: httpx.AsyncClient, call: ToolCall) -> httpx.Response:
+        """Make a call as the demo's tools do: the one action as a POST, everything else as it says."""
+        if call.name != "restart_service":
+            return await client.get(str(call.arguments["url"]))
+        service = {"service": str(call.arguments["service"])}
+        return await client.post(f"{self.sick_url}/admin/restart", params=service, json=dict(call.arguments))
 
     async def answer(self, *asked: str) -> str:
         self.messages += map(UserMessage, asked)
@@ -50,7 +58,7 @@ class Investigation:
 def investigation(service: SickService) -> Investigation:
     ids = count()
     variables = {"SICK_URL": service.url}
-    return Investigation(ScriptedProvider(load_script(DEMO), lambda: f"call{next(ids):05d}", variables, pace=0))
+    return Investigation(ScriptedProvider(load_script(DEMO), lambda: f"call{next(ids):05d}", variables, pace=0), service.url)
 
 
 def paths(service: SickService) -> list[str]:
@@ -110,6 +118,35 @@ async def test_a_hint_about_the_gateway_changes_the_course() -> None:
     assert "(not found)" not in answer
 
 
+async def test_an_order_to_restart_looks_first_then_asks_for_the_restart_and_then_says_what_came_of_it() -> None:
+    async with SickService.running(slow_seconds=0) as service:
+        work = investigation(service)
+        await work.answer(QUESTION)
+        answer = await work.answer("@ana: restart checkout")
+        seen, restarts = paths(service)[-5:], service.restarts
+
+    assert set(seen[:2]) == {"/gateway/config", "/gateway/metrics"}
+    assert (seen[2], set(seen[3:]), restarts) == ("/admin/restart", {"/health", "/metrics"}, 1)
+    assert '"restarted": "checkout"' in answer
+    assert "**Now:** checkout calls itself ok" in answer
+    assert "(not found)" not in answer
+
+
+async def test_a_restart_that_was_refused_is_told_as_refused() -> None:
+    refused = "not started: a person was asked and said no."
+    async with SickService.running(slow_seconds=0) as service:
+        work = investigation(service)
+        work.messages.append(UserMessage("restart checkout"))
+        async with httpx.AsyncClient(trust_env=False) as client:
+            await work.round(client)
+            await work.round(client)
+            work.messages[-1] = ToolResult(work.messages[-1].call_id, "restart_service", refused)
+            await work.round(client)
+            told = await work.round(client)
+
+    assert refused in told.text
+
+
 @pytest.mark.parametrize("text", ["thanks!", "and now?", "@ben: what about the database"])
 async def test_any_other_message_gets_an_answer_about_the_state_now(text: str) -> None:
     async with SickService.running(slow_seconds=0) as service:
@@ -146,10 +183,10 @@ def delay_of(play: int, wanted: Callable[[int], bool]) -> float:
 
 
 def test_a_person_has_ten_seconds_before_the_answer_begins_to_come() -> None:
-    before_answer = delay_of(1, lambda number: number < 3) + SLOW_SECONDS
+    before_answer = delay_of(2, lambda number: number < 3) + SLOW_SECONDS
 
     assert 9 <= before_answer <= 15
-    assert 12 <= delay_of(1, lambda _: True) + SLOW_SECONDS <= 20
+    assert 12 <= delay_of(2, lambda _: True) + SLOW_SECONDS <= 20
 
 
 def test_the_delays_that_were_counted_are_those_that_are_played() -> None:
@@ -161,4 +198,4 @@ def test_the_delays_that_were_counted_are_those_that_are_played() -> None:
     waits = sum(beat.ms for beat in played if isinstance(beat, Pause))
     pieces = sum(isinstance(beat, Send) and isinstance(beat.piece, str) for beat in played)
     assert pieces == performance.round.chunks
-    assert waits >= delay_of(2, lambda number: number == 0) * 1000
+    assert waits >= delay_of(3, lambda number: number == 0) * 1000

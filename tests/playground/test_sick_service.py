@@ -234,3 +234,38 @@ def test_before_the_deploy_the_log_knows_no_exhausted_pool() -> None:
     assert warned
     assert min(warned) >= "2026-11-30T12:00:00Z"
     assert lines[0].startswith("2026-11-30T11:56:27Z INFO")
+
+
+async def test_a_restart_heals_it_and_is_counted(service: SickService, client: httpx.AsyncClient) -> None:
+    response = await client.post("/admin/restart", params={"service": "checkout"}, json={"reason": "slow"})
+
+    assert (response.status_code, response.json()["restarted"]) == (200, "checkout")
+    assert (service.restarts, service.state.pool_size, service.state.waiting) == (1, CUT_FROM, 0)
+    assert (await client.get("/health")).json()["status"] == "ok"
+
+
+async def test_a_restart_with_the_same_key_is_done_once_and_answered_alike(
+    service: SickService, client: httpx.AsyncClient
+) -> None:
+    keyed = {"params": {"service": "checkout"}, "headers": {"Idempotency-Key": "req1"}}
+
+    first, second = await client.post("/admin/restart", **keyed), await client.post("/admin/restart", **keyed)
+
+    assert (service.restarts, first.json()) == (1, second.json())
+    assert [visit.idempotency_key for visit in service.visits_of("/admin/restart")] == ["req1", "req1"]
+
+
+async def test_two_keys_are_two_restarts(service: SickService, client: httpx.AsyncClient) -> None:
+    for key in ("req1", "req2"):
+        await client.post("/admin/restart", params={"service": "checkout"}, headers={"Idempotency-Key": key})
+
+    assert service.restarts == 2
+
+
+@pytest.mark.parametrize("service_name", ["", "database", "../checkout"])
+async def test_a_service_that_does_not_run_here_is_not_restarted(
+    service: SickService, client: httpx.AsyncClient, service_name: str
+) -> None:
+    response = await client.post("/admin/restart", params={"service": service_name})
+
+    assert (response.status_code, service.restarts) == (404, 0)

@@ -119,6 +119,8 @@ class Stage:
         self.url, self.slack, self.model, self.targets, self.reader = url, slack, model, targets, reader
         self.workers: list[Worker] = []
         self.limits: dict[str, object] = {}
+        self.actions: dict[str, object] = {}
+        self.writable: list[object] = []
         self.environment: dict[str, str] = {}
         self.readable = [targets.url]
         self.scrubber = None
@@ -151,9 +153,10 @@ class Stage:
         """The settings of an app on this stage."""
         config = {
             "egress": {
-                "allow": self.readable,
+                "allow": [*self.readable, *self.writable],
                 "loopback": [{"address": url.removeprefix("http://")} for url in self.readable],
             },
+            "actions": self.actions,
             "limits": {"patience_s": 0.2, "lease_s": 2.0, **self.limits},
         }
         environment = {
@@ -296,7 +299,7 @@ def state_of(card) -> str:
 def buttons_of(card):
     """The buttons of a card by their labels."""
     rows = [block["elements"] for block in card.blocks if block["type"] == "actions"]
-    return {element["text"]["text"]: element for row in rows for element in row}
+    return {element["text"]["text"]: element for row in rows for element in row if "text" in element}
 
 
 def words_of(card) -> str:

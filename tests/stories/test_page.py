@@ -11,6 +11,7 @@ import pytest
 from playwright.async_api import async_playwright, expect
 
 import bot.playground
+from bot.cli.demo_stage import restart_action, restart_rule
 from bot.playground.sick_service import SickService
 from tests.chromium import SWITCHES, executable
 from tests.stories.stage import INCIDENTS, Stage, Thread
@@ -28,6 +29,8 @@ async def demo_world(database_url):
         Stage.open(database_url, variables={"SICK_URL": sick.url}) as stage,
     ):
         stage.readable.append(sick.url)
+        stage.writable.append(restart_rule(sick.url))
+        stage.actions["restart_service"] = restart_action(sick.url)
         stage.plays(DEMO.read_text("utf-8"))
         await stage.start()
         yield stage
@@ -102,6 +105,26 @@ async def test_a_person_steers_on_the_page_and_reads_the_answer(database_url):
         await expect(log.get_by_text("Verdict").last).to_be_visible()
         assert (steered.reason, completed.reason) == ("steered", "completed")
         await save(page, "answer")
+
+
+@pytest.mark.browser
+async def test_a_person_reads_the_whole_call_says_yes_on_the_page_and_it_is_done(database_url):
+    async with demo_world(database_url) as stage, window(f"{stage.slack.url}/?as=ana") as page:
+        thread = await asks(stage, page, "restart checkout")
+        log = page.get_by_test_id("thread-log")
+        await expect(log.get_by_text("needs a yes: restart checkout")).to_be_visible()
+        await expect(log.locator("pre")).to_contain_text("/admin/restart?service=checkout")
+        await expect(log.get_by_text("@oncall")).to_be_visible()
+        await save(page, "needs_a_yes")
+
+        await log.get_by_test_id("button-steersman_approve").click()
+
+        (settled,) = await thread.settled()
+        await expect(log.get_by_text("What became of the restart")).to_be_visible()
+        await expect(log.get_by_test_id("button-steersman_approve")).to_have_count(0)
+        await expect(log.get_by_text("done in")).to_be_visible()
+        assert settled.reason == "completed"
+        await save(page, "approved")
 
 
 async def save(page, name):

@@ -19,7 +19,7 @@ from bot.rules.messages import JsonObject
 from bot.rules.terms import CallOutcome, Grade, InterruptKind
 from bot.tools.http_get import HttpGet
 from bot.tools.tool import CallLabel, ToolAnswer, ToolContext
-from tests.egress.site import LIMIT, Site, drips, hangs, pours, says, serving
+from tests.egress.site import LIMIT, Site, drips, hangs, in_pieces, pours, says, serving
 
 # Two cores are shared by many: how long an example takes says nothing.
 ANY_SPEED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -82,28 +82,33 @@ async def test_a_head_call_asks_for_no_body():
     assert answer.text.endswith("(empty body)")
 
 
-async def test_a_redirect_tells_where_it_leads():
+async def test_a_redirect_is_followed_and_the_model_is_told_who_answered():
     async with serving(old=says("moved", 302, Location="/new?page=2"), new=says("here")) as site:
         answer = await read(site, "/old")
 
-    assert f"redirects to {site.url('/new?page=2')}; call that if it is allowed" in answer.text
-    assert len(site.seen) == 1
+    assert answer.text.splitlines()[2] == f"redirected, the answer is from {site.url('/new')}"
+    assert answer.text.endswith("here")
+    assert (answer.url, answer.status) == (site.url("/new"), 200)
 
 
-@pytest.mark.parametrize("location", ["http://user:hunter2hunter2@169.254.169.254/x", "//me:hunter2hunter2@evil.com/"])
-async def test_a_redirect_is_told_without_the_credentials_in_it(location: str):
+@pytest.mark.parametrize(
+    ("location", "rule"),
+    [
+        ("http://user:hunter2hunter2@169.254.169.254/x", "egress.userinfo"),
+        ("//me:hunter2hunter2@evil.com/", "egress.userinfo"),
+        ("http://[::1", "egress.url"),
+        ("http://127.0.0.1:1/?key=hunter2hunter2", "egress.allow"),
+        ("file:///etc/passwd", "egress.scheme"),
+    ],
+)
+async def test_a_redirect_that_may_not_be_followed_is_blocked_and_told_without_credentials(location: str, rule: str):
     async with serving(old=says("moved", 302, Location=location)) as site:
-        answer = await read(site, "/old")
+        with pytest.raises(ToolBlockedError, match="redirect to ") as caught:
+            await read(site, "/old")
 
-    assert "redirects to http://" in answer.text
-    assert "hunter2" not in answer.text
-
-
-async def test_a_redirect_to_nonsense_is_no_error():
-    async with serving(old=says("moved", 302, Location="http://[::1")) as site:
-        answer = await read(site, "/old")
-
-    assert "redirects to an address that is not valid" in answer.text
+    assert caught.value.rule == rule
+    assert "hunter2" not in str(caught.value)
+    assert len(site.seen) == 1
 
 
 @pytest.mark.parametrize(
@@ -151,13 +156,19 @@ async def test_a_text_of_exactly_the_limit_is_whole():
     assert answer.text.partition("\n\n")[2] == "x" * 20
 
 
-async def test_ten_megabytes_are_cut_at_the_cap_and_the_model_is_told():
+async def test_ten_megabytes_that_are_announced_are_not_read_and_the_model_is_told():
     async with serving(big=says("x" * 10_000_000)) as site:
+        with pytest.raises(ToolBlockedError, match=r"10,000,000 bytes, and 1,000,000 are read at most; ask for less"):
+            await read(site, "/big")
+
+
+async def test_ten_megabytes_in_pieces_are_cut_at_the_cap_and_the_model_is_told():
+    async with serving(big=in_pieces(b"x" * 1_000_000, 10)) as site:
         answer = await read(site, "/big")
 
     assert len(answer.text) < 17_000
     assert "[984,000 more characters left out]" in answer.text
-    assert "[only the first 1,000,000 bytes were read, 10,000,000 bytes in all]" in answer.text
+    assert "[only the first 1,000,000 bytes were read, the whole length is not known]" in answer.text
 
 
 async def test_a_body_without_an_end_is_cut_and_its_length_not_guessed():
@@ -169,10 +180,10 @@ async def test_a_body_without_an_end_is_cut_and_its_length_not_guessed():
 
 
 async def test_a_character_that_the_cap_cuts_in_two_is_left_out():
-    async with serving(page=says("ab日")) as site:
+    async with serving(page=in_pieces("ab日".encode(), 1)) as site:
         answer = await read(site, "/page", max_bytes=4)
 
-    assert answer.text.partition("\n\n")[2].startswith("ab\n[only the first 4 bytes were read, 5 bytes in all]")
+    assert answer.text.partition("\n\n")[2].startswith("ab\n[only the first 4 bytes were read, the whole length")
 
 
 @pytest.mark.parametrize("kind", ["image/png", "application/octet-stream", "application/pdf", "video/mp4"])
