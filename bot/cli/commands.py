@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from bot.cli.audit import audit
 from bot.cli.demo import demo
 from bot.cli.halt import halt, unhalt
 from bot.cli.listen import listen
@@ -26,6 +27,7 @@ commands = typer.Typer(
 for _command in (serve, work, listen, migrate, halt, unhalt, demo):
     commands.command()(_command)
 commands.add_typer(runs, name="runs")
+commands.add_typer(audit, name="audit")
 
 
 def _show_version(wanted: bool) -> None:

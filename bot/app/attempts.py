@@ -1,0 +1,54 @@
+"""Writes down what leaves through the door: taken in at once, written behind the request's back.
+
+A request never waits for the database. Each row is written as soon as the one before it is, in order, by one writer;
+what came in meanwhile goes with it.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from functools import partial
+
+from bot.errors import DatabaseUnavailableError
+from bot.telemetry import log
+from storage import attempts
+from storage.attempts import AttemptRow
+from storage.engine import Database
+
+MOST_WAITING = 10_000
+"""Rows kept while the database is away; beyond it the oldest are let go, and the log says how many."""
+
+
+class AttemptLog:
+    """The recorder that the door is given; one for each process."""
+
+    def __init__(self, database: Database, *, pause_s: float = 0.5) -> None:
+        self._database, self._pause_s = database, pause_s
+        self._waiting: deque[AttemptRow] = deque(maxlen=MOST_WAITING)
+        self._writer: asyncio.Task[None] | None = None
+        self._lost = 0
+
+    def record(self, row: AttemptRow) -> None:
+        """Take an attempt in; returns at once and never raises."""
+        self._lost += len(self._waiting) == MOST_WAITING
+        self._waiting.append(row)
+        if self._writer is None or self._writer.done():
+            self._writer = asyncio.get_running_loop().create_task(self._write())
+
+    async def written(self) -> None:
+        """Wait until all that was taken in is written, or is known to be lost."""
+        while self._writer is not None and not self._writer.done():
+            await asyncio.wait([self._writer])
+
+    async def _write(self) -> None:
+        while self._waiting:
+            rows = [self._waiting.popleft() for _ in range(len(self._waiting))]
+            try:
+                await self._put(rows)
+            except DatabaseUnavailableError as busy:
+                self._lost += len(rows)
+                log.error("attempts.lost", count=self._lost, error=str(busy))
+
+    async def _put(self, rows: Sequence[AttemptRow]) -> None:
+        adding = partial(attempts.add, rows=rows)
+        await self._database.persist(adding, give_up=lambda: False, pause_s=self._pause_s)
