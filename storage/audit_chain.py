@@ -46,7 +46,7 @@ async def note(tx: Transaction, thread_id: str, entries: Sequence[Entry]) -> Non
 
 
 async def note_of_workspace(tx: Transaction, kind: EntryKind, body: JsonObject) -> None:
-    """Append to the chain of what belongs to no thread; its row stands among the threads, since rows are what is locked.
+    """Append to the chain of what belongs to no thread; its row, to be locked, stands among the threads.
 
     It is locked after every thread: whoever holds it takes no other.
     """

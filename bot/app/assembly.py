@@ -12,10 +12,12 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from bot.agent.turn_loop import TurnMeans
 from bot.api.port import Port, PortMeans, opened
+from bot.app.attempts import AttemptLog
 from bot.app.database import ready_database
 from bot.app.ids import mint_id
 from bot.app.services import check_actions, egress_rules, provider, tools
 from bot.app.slack import SLACK_TIMEOUT_S, Slack, authorizer, check_app_token, connect_slack, scrubbing
+from bot.app.tool_access import ToolAccess
 from bot.card.answer import parts
 from bot.card.publisher import Pace, Publisher, PublisherMeans
 from bot.egress.client import EgressClient
@@ -49,8 +51,8 @@ from storage.settlement import Means
 
 SOCKETS = 2
 """Connections for Socket Mode: Slack refreshes each every few hours, and the client opens the new one after the gap."""
-OVERRIDES_KEPT_S = 5.0
-"""Seconds after which a channel's own policy rows are read again."""
+OVERRIDES_KEPT_S = 0.8
+"""Seconds after which a channel's own policy rows are read again: a change holds within a second, everywhere."""
 
 
 class App:
@@ -61,6 +63,7 @@ class App:
         self.scrubber = scrubber or Scrubber(settings.secrets())
         self.slack = scrubbing(slack, self.scrubber)
         self.means = Means(mint_id, parts)
+        self.attempts = AttemptLog(database)
         self.people = People(database, slack.calls, slack.our, self.scrubber.text)
         self.edge = self._edge()
         self.rates = ActionRates()
@@ -169,6 +172,7 @@ class App:
             system_prompt=resources.files("bot.agent.prompts").joinpath("system.md").read_text("utf-8"),
             mint_id=mint_id,
             read_earlier=earlier.read,
+            permitted=ToolAccess(self.settings.config.policy.tools).permitted,
             patience_s=limits.patience_s,
             max_rounds=limits.rounds,
             answer_tokens=limits.answer_tokens,
@@ -189,4 +193,6 @@ async def running(settings: Settings, *, pool_size: int = 10) -> AsyncIterator[A
     async with AsyncExitStack() as stack:
         database = Database(await ready_database(settings), pool_size=pool_size)
         stack.push_async_callback(database.close)
-        yield App(settings, database, await connect_slack(settings.slack(listens=False)))
+        app = App(settings, database, await connect_slack(settings.slack(listens=False)))
+        stack.push_async_callback(app.attempts.close)
+        yield app

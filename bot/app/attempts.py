@@ -5,6 +5,7 @@ what came in meanwhile goes with it.
 """
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Sequence
 from functools import partial
@@ -17,20 +18,22 @@ from storage.engine import Database
 
 MOST_WAITING = 10_000
 """Rows kept while the database is away; beyond it the oldest are let go, and the log says how many."""
+LAST_WORDS_S = 2.0
+"""Seconds that the end of a process waits for its last rows."""
 
 
 class AttemptLog:
     """The recorder that the door is given; one for each process."""
 
-    def __init__(self, database: Database, *, pause_s: float = 0.5) -> None:
-        self._database, self._pause_s = database, pause_s
-        self._waiting: deque[AttemptRow] = deque(maxlen=MOST_WAITING)
+    def __init__(self, database: Database, *, pause_s: float = 0.5, most: int = MOST_WAITING) -> None:
+        self._database, self._pause_s, self._most = database, pause_s, most
+        self._waiting: deque[AttemptRow] = deque(maxlen=most)
         self._writer: asyncio.Task[None] | None = None
         self._lost = 0
 
     def record(self, row: AttemptRow) -> None:
         """Take an attempt in; returns at once and never raises."""
-        self._lost += len(self._waiting) == MOST_WAITING
+        self._lost += len(self._waiting) == self._most
         self._waiting.append(row)
         if self._writer is None or self._writer.done():
             self._writer = asyncio.get_running_loop().create_task(self._write())
@@ -39,6 +42,14 @@ class AttemptLog:
         """Wait until all that was taken in is written, or is known to be lost."""
         while self._writer is not None and not self._writer.done():
             await asyncio.wait([self._writer])
+
+    async def close(self) -> None:
+        """Write what waits, for as long as an end may take, and stop."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LAST_WORDS_S):
+                await self.written()
+        if self._writer is not None:
+            self._writer.cancel()
 
     async def _write(self) -> None:
         while self._waiting:

@@ -1,6 +1,6 @@
 """What a link to a Slack message names.
 
-Pure. Takes Slack's own links and the local Slack's; the host is not looked at, since every workspace has one of its own.
+Pure. Takes Slack's own links and the local Slack's; the host is not looked at: every workspace has one of its own.
 """
 
 import re

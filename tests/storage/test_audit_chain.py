@@ -13,7 +13,7 @@ from bot.rules.turn_ends import Cut
 from storage import audit, audit_chain, threads
 from storage.audit import CallEnd
 
-ODD = {"text": "nul \x00 half \ud800 quote \" back \\ line \u2028 ärger 🙂", "list": [1, None, True, 10**30], "n": -5}
+ODD = {"text": 'nul \x00 half \ud800 quote " back \\ line \u2028 ärger 🙂', "list": [1, None, True, 10**30], "n": -5}
 
 
 async def chains_of(database):
@@ -82,10 +82,9 @@ async def test_a_fact_that_is_rolled_back_leaves_no_entry(desk, database):
     claimed = await desk.is_asked()
     await desk.calls(claimed, "read00001")
 
-    with pytest.raises(ZeroDivisionError):
-        async with database.transaction() as tx:
-            await audit.start(tx, claimed.claim, "req-read00001")
-            raise ZeroDivisionError
+    async with database.transaction() as tx:
+        await audit.start(tx, claimed.claim, "req-read00001")
+        await tx.rollback()
 
     assert await kinds(database) == ["planned"]
 
