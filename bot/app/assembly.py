@@ -27,6 +27,7 @@ from bot.llm.event_stream import Timeouts
 from bot.rules.card_menu import MenuChoice
 from bot.rules.redaction import Scrubber
 from bot.settings.environment import Settings
+from bot.slack.deeds import ShowsDeeds
 from bot.slack.earlier import Earlier
 from bot.slack.edge import Edge
 from bot.slack.listeners import register
@@ -65,6 +66,8 @@ class App:
         self.means = Means(mint_id, parts)
         self.attempts = AttemptLog(database)
         self.people = People(database, slack.calls, slack.our, self.scrubber.text)
+        policy = settings.config.policy
+        self.reception = Reception(slack.our, policy.alert_apps, policy.approvers, Policies(OVERRIDES_KEPT_S))
         self.edge = self._edge()
         self.rates = ActionRates()
 
@@ -139,9 +142,8 @@ class App:
             yield
 
     def _edge(self) -> Edge:
-        policy = self.settings.config.policy
-        reception = Reception(self.slack.our, policy.alert_apps, policy.approvers, Policies(OVERRIDES_KEPT_S))
-        desks = (Inbox(reception, self.means), Changes(reception, self.means), Presses(reception, self.means))
+        receiving = (self.reception, self.means)
+        desks = (Inbox(*receiving), Changes(*receiving), Presses(*receiving))
         return Edge(self.database, self.slack.calls, self.people, desks, time.time)
 
     def _bolt(self) -> AsyncApp:
@@ -159,7 +161,8 @@ class App:
 
     def _menu(self) -> Mapping[MenuChoice, Choose]:
         """Who carries out which choice of a card's menu; what is offered stands in bot.rules.card_menu."""
-        return {MenuChoice.CLEAR: self.edge.clear}
+        shows = ShowsDeeds(self.database, self.slack.calls, self.people, self.reception)
+        return {MenuChoice.CLEAR: self.edge.clear, MenuChoice.SHOW: shows.show}
 
     def _turn(self) -> TurnMeans:
         model, limits = self.settings.model(), self.settings.config.limits
