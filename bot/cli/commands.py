@@ -10,8 +10,8 @@ from bot.cli.demo import demo
 from bot.cli.halt import halt, unhalt
 from bot.cli.listen import listen
 from bot.cli.migrate import migrate
-from bot.cli.runs import runs
 from bot.cli.policy import policy
+from bot.cli.runs import runs
 from bot.cli.serve import serve
 from bot.cli.work import work
 

@@ -5,7 +5,6 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints, field_validator
 
 from bot.rules.tool_access import RequesterClass
-
 from bot.settings.actions import ActionSection, Name
 
 AppId = Annotated[str, StringConstraints(pattern="^A[A-Z0-9]+$")]
