@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import sqlalchemy as sa
 
+from bot.rules.audit_chain import Entry, EntryKind
 from bot.rules.interrupt_order import SUSPENDS, Pending, first
 from bot.rules.interrupt_states import OPEN
 from bot.rules.messages import Event
@@ -21,7 +22,7 @@ from bot.rules.terms import (
     ThreadState,
     Verdict,
 )
-from storage import cards, history, notify, runs, step_lists, taking, threads
+from storage import audit_chain, cards, history, notify, runs, step_lists, taking, threads
 from storage.columns import SafeJson
 from storage.engine import Transaction
 from storage.oversight_tables import halts
@@ -83,6 +84,13 @@ async def record(
             steps=steps,
         )
     )
+    said = {
+        "kind": order.kind,
+        "scope": order.scope,
+        "source": order.source,
+        "requested_by": order.requested_by,
+    }
+    await audit_chain.note(tx, thread.id, [Entry(EntryKind.INTERRUPT, said, run.id)])
 
 
 async def cancel(tx: Transaction, run_id: str) -> None:

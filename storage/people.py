@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
-from bot.rules.terms import PersonClass
+from bot.rules.terms import PersonClass, StartedBy
+from bot.rules.tool_access import RequesterClass
 from storage.engine import Transaction
-from storage.tables import clock, people
+from storage.tables import clock, people, runs
 
 KEPT_S = 24 * 3600
 """Seconds for which an answer of users.info is believed (design, section 5)."""
@@ -29,6 +30,18 @@ async def get(tx: Transaction, team_id: str, user_id: str) -> Person | None:
     found = sa.select(people).where(people.c.team_id == team_id, people.c.user_id == user_id, fresh)
     row = (await tx.execute(found)).mappings().one_or_none()
     return Person(team_id, user_id, PersonClass(row["class"]), row["name"]) if row else None
+
+
+async def class_of_requester(tx: Transaction, team_id: str, run_id: str) -> RequesterClass:
+    """What asked for a run; unknown where Slack has not said what this person is, or not within a day."""
+    asked = sa.select(runs.c.started_by, runs.c.requested_by).where(runs.c.id == run_id)
+    row = (await tx.execute(asked)).one_or_none()
+    if row is None:
+        return RequesterClass.UNKNOWN
+    if row.started_by == StartedBy.ALERT:
+        return RequesterClass.ALERT
+    person = await get(tx, team_id, row.requested_by)
+    return RequesterClass(person.person_class) if person else RequesterClass.UNKNOWN
 
 
 async def put(tx: Transaction, person: Person) -> None:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
+from bot.rules.audit_chain import Entry, EntryKind
 from bot.rules.terms import RunState, SettleReason, ThreadState, Verdict
 from bot.rules.turn_ends import Cut, End, Finished, Outcome, decide
-from storage import cards, closing, history, inbox_rows, interrupts, posts, runs, threads
+from storage import audit_chain, cards, closing, history, inbox_rows, interrupts, posts, runs, threads
 from storage.engine import Transaction
 from storage.inbox_rows import STARTS_A_RUN, Waiting
 from storage.runs import NewRun, Run
@@ -116,10 +117,24 @@ async def _write(tx: Transaction, thread: Thread, run: Run, outcome: Outcome) ->
             decided_by=decided_by.requested_by if decided_by else None,
         )
     )
+    await audit_chain.note(tx, thread.id, [_entry(thread, run, outcome)])
     await runs.change(tx, run.id, state=RunState.SETTLED, parked_for=None, pause_id=None)
     if decided_by is not None and (run.cut is None or run.cut.kind is not decided_by.kind):
         await runs.stamp_cut(tx, run.id, decided_by)
     await interrupts.settle(tx, run.id, decided_by.kind if decided_by else None)
+
+
+def _entry(thread: Thread, run: Run, outcome: Outcome) -> Entry:
+    by = outcome.decided_by
+    said = {
+        "reason": outcome.reason,
+        "fence": thread.fence,
+        "failure": outcome.failure,
+        "final_event_id": outcome.final_event_id,
+        "requested_by": run.requested_by,
+        "decided_by": by.requested_by if by else None,
+    }
+    return Entry(EntryKind.SETTLED, {name: value for name, value in said.items() if value is not None}, run.id)
 
 
 async def _convert_waiting(tx: Transaction, thread: Thread, run: Run, outcome: Outcome) -> None:

@@ -41,9 +41,17 @@ class LetGo:
     """The claim is over and the run is not: it was suspended, or another worker has it."""
 
 
+async def every_tool(_tx: Transaction, _claimed: Claimed) -> AbstractSet[str] | None:
+    """The tools of a run where no rule names any: all of them."""
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class TurnMeans:
-    """What a turn works with; `read_earlier` gives the words of a thread before the bot was asked, None if it fails."""
+    """What a turn works with; `read_earlier` gives the words of a thread before the bot was asked, None if it fails.
+
+    `permitted` names the tools of this channel and requester, None for all; it is asked at each claim.
+    """
 
     database: Database
     provider: Provider
@@ -52,6 +60,7 @@ class TurnMeans:
     system_prompt: str
     mint_id: Callable[[], str]
     read_earlier: Callable[[Place, AbstractSet[str]], Coroutine[Any, Any, str | None]]
+    permitted: Callable[[Transaction, Claimed], Awaitable[AbstractSet[str] | None]] = every_tool
     patience_s: float | None = 5.0
     max_rounds: int = 50
     answer_tokens: int = 4096
@@ -96,7 +105,8 @@ class TurnLoop:
         return None
 
     async def _fix_model(self, tx: Transaction) -> None:
-        """Write down, with the run's first look, which model it is worked on by, from here to its end."""
+        """Write down, with the run's first look, which model it is worked on by, and see which tools it has."""
+        self._gate.permit(await self._means.permitted(tx, self._claimed))
         if self._claimed.run.model is None:
             await runs.change(tx, self._claimed.claim.run_id, model=_named(self._means.provider.name, self._model))
 

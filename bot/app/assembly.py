@@ -14,11 +14,13 @@ from slack_sdk.web.async_client import AsyncWebClient
 from bot.agent.asking import Patience
 from bot.agent.turn_loop import TurnMeans
 from bot.api.port import Port, PortMeans, opened
+from bot.app.attempts import AttemptLog
 from bot.app.database import ready_database
 from bot.app.door import egress_means, egress_rules
 from bot.app.ids import mint_id
 from bot.app.services import check_actions, provider, tools
 from bot.app.slack import SLACK_TIMEOUT_S, Slack, authorizer, check_app_token, connect_slack, scrubbing
+from bot.app.tool_access import ToolAccess
 from bot.card.answer import parts
 from bot.card.publisher import Pace, Publisher, PublisherMeans
 from bot.egress.client import EgressClient
@@ -29,6 +31,7 @@ from bot.llm.event_stream import Timeouts
 from bot.rules.card_menu import MenuChoice
 from bot.rules.redaction import Scrubber
 from bot.settings.environment import Settings
+from bot.slack.deeds import ShowsDeeds
 from bot.slack.earlier import Earlier
 from bot.slack.edge import Edge
 from bot.slack.listeners import register
@@ -53,8 +56,8 @@ from storage.settlement import Means
 
 SOCKETS = 2
 """Connections for Socket Mode: Slack refreshes each every few hours, and the client opens the new one after the gap."""
-OVERRIDES_KEPT_S = 5.0
-"""Seconds after which a channel's own policy rows are read again."""
+OVERRIDES_KEPT_S = 0.8
+"""Seconds after which a channel's own policy rows are read again: a change holds within a second, everywhere."""
 
 
 class App:
@@ -65,8 +68,11 @@ class App:
         self.scrubber = scrubber or Scrubber(settings.secrets())
         self.slack = scrubbing(slack, self.scrubber)
         self.means = Means(mint_id, parts)
+        self.attempts = AttemptLog(database, self.scrubber)
         self.people = People(database, slack.calls, slack.our, self.scrubber.text)
         self.egress = egress_means(settings)
+        policy = settings.config.policy
+        self.reception = Reception(slack.our, policy.alert_apps, policy.approvers, Policies(OVERRIDES_KEPT_S))
         self.edge = self._edge()
         self.rates = ActionRates()
 
@@ -141,9 +147,8 @@ class App:
             yield
 
     def _edge(self) -> Edge:
-        policy = self.settings.config.policy
-        reception = Reception(self.slack.our, policy.alert_apps, policy.approvers, Policies(OVERRIDES_KEPT_S))
-        desks = (Inbox(reception, self.means), Changes(reception, self.means), Presses(reception, self.means))
+        receiving = (self.reception, self.means)
+        desks = (Inbox(*receiving), Changes(*receiving), Presses(*receiving))
         return Edge(self.database, self.slack.calls, self.people, desks, time.time)
 
     def _bolt(self) -> AsyncApp:
@@ -161,7 +166,8 @@ class App:
 
     def _menu(self) -> Mapping[MenuChoice, Choose]:
         """Who carries out which choice of a card's menu; what is offered stands in bot.rules.card_menu."""
-        return {MenuChoice.CLEAR: self.edge.clear}
+        shows = ShowsDeeds(self.database, self.slack.calls, self.people, self.reception)
+        return {MenuChoice.CLEAR: self.edge.clear, MenuChoice.SHOW: shows.show}
 
     def _turn(self) -> TurnMeans:
         model, limits = self.settings.model(), self.settings.config.limits
@@ -174,6 +180,7 @@ class App:
             system_prompt=resources.files("bot.agent.prompts").joinpath("system.md").read_text("utf-8"),
             mint_id=mint_id,
             read_earlier=earlier.read,
+            permitted=ToolAccess(self.settings.config.policy.tools).permitted,
             patience_s=limits.patience_s,
             max_rounds=limits.rounds,
             answer_tokens=limits.answer_tokens,
@@ -183,7 +190,7 @@ class App:
 
     def _gate(self) -> ToolGate:
         """The tools of one run: each run has a door of its own, because its places are the run's."""
-        client = EgressClient(egress_rules(self.settings), self.egress)
+        client = EgressClient(egress_rules(self.settings), self.egress, record=self.attempts.note)
         return ToolGate(tools(self.settings, client, self.rates), self.database, self.scrubber)
 
 
@@ -195,4 +202,6 @@ async def running(settings: Settings, *, pool_size: int = 10) -> AsyncIterator[A
     async with AsyncExitStack() as stack:
         database = Database(await ready_database(settings), pool_size=pool_size)
         stack.push_async_callback(database.close)
-        yield App(settings, database, await connect_slack(settings.slack(listens=False)))
+        app = App(settings, database, await connect_slack(settings.slack(listens=False)))
+        stack.push_async_callback(app.attempts.close)
+        yield app

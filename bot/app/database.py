@@ -1,9 +1,12 @@
 """The database of the settings: where it is, and that its tables are the newest."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from bot.settings.environment import Settings
 from storage.embedded import EmbeddedPostgres
+from storage.engine import Database, Transaction
 from storage.migrations import migrate
 from storage.readiness import Readiness, require
 
@@ -31,3 +34,21 @@ async def migrated(settings: Settings) -> bool:
     found = await require(url, Readiness.BEHIND)
     await migrate(url)
     return found is Readiness.BEHIND
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[Database]:
+    """The database of these settings, for a command; closed on leaving."""
+    database = Database(await ready_database(settings), pool_size=2)
+    try:
+        yield database
+    finally:
+        await database.close()
+
+
+@asynccontextmanager
+async def reading(settings: Settings) -> AsyncIterator[Transaction]:
+    """One snapshot of the database that can be read and not changed: what is read in several steps fits together."""
+    async with opened(settings) as database, database.transaction() as tx:
+        await tx.exec_driver_sql("set transaction isolation level repeatable read read only")
+        yield tx

@@ -87,6 +87,10 @@ class SlackCalls:
         whisper, said = self._client.chat_postEphemeral, self._scrubber.text(text)
         await self._call("chat.postEphemeral", whisper, channel=channel, user=user, text=said, thread_ts=thread_ts)
 
+    async def open_view(self, trigger_id: str, view: Mapping[str, Any]) -> None:
+        """Open a modal for who pressed, within 3 seconds of the press."""
+        await self._call("views.open", self._client.views_open, trigger_id=trigger_id, view=view)
+
     async def replies(self, channel: str, thread_ts: str, **more: Any) -> Mapping[str, Any]:
         """One page of a thread: its messages, oldest first, and where the next page begins."""
         read = self._client.conversations_replies

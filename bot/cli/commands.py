@@ -5,10 +5,12 @@ from typing import Annotated
 
 import typer
 
+from bot.cli.audit import audit
 from bot.cli.demo import demo
 from bot.cli.halt import halt, unhalt
 from bot.cli.listen import listen
 from bot.cli.migrate import migrate
+from bot.cli.policy import policy
 from bot.cli.runs import runs
 from bot.cli.serve import serve
 from bot.cli.work import work
@@ -26,6 +28,8 @@ commands = typer.Typer(
 for _command in (serve, work, listen, migrate, halt, unhalt, demo):
     commands.command()(_command)
 commands.add_typer(runs, name="runs")
+commands.add_typer(audit, name="audit")
+commands.add_typer(policy, name="policy")
 
 
 def _show_version(wanted: bool) -> None:

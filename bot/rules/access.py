@@ -29,6 +29,8 @@ class Action(StrEnum):
     ROLL_BACK = "roll_back"
     APPROVE = "approve"
     STATUS = "status"
+    VIEW_AUDIT = "view_audit"
+    CHANGE_POLICY = "change_policy"
 
 
 class Right(StrEnum):
@@ -52,6 +54,9 @@ _GRANTED: Mapping[Action, tuple[Right, Right, Right]] = MappingProxyType({
     Action.ROLL_BACK: (Right.YES, Right.IF_NAMED, Right.IF_NAMED),
     Action.APPROVE: (Right.IF_NAMED, Right.IF_NAMED, Right.IF_NAMED),
     Action.STATUS: (Right.YES, Right.YES, Right.YES),
+    # What a run did names places that a guest's channels may not.
+    Action.VIEW_AUDIT: (Right.YES, Right.YES, Right.IF_NAMED),
+    Action.CHANGE_POLICY: (Right.IF_NAMED, Right.IF_NAMED, Right.IF_NAMED),
 })
 
 ACCESS: Mapping[tuple[Action, Source], Right] = MappingProxyType({
@@ -75,6 +80,8 @@ _REFUSALS: Mapping[Action, str] = MappingProxyType({
     Action.ROLL_BACK: "Only who asked for this analysis, or an approver, can take it back. Ask one of them.",
     Action.APPROVE: "Only the approvers named on the card can decide this. To keep it from happening, press Stop.",
     Action.STATUS: "You cannot see this. Ask somebody of this workspace.",
+    Action.VIEW_AUDIT: "Guests cannot see what an analysis did. Ask a member of this workspace.",
+    Action.CHANGE_POLICY: "Only approvers can change the rules of a channel. Ask one of them, or whoever runs me.",
 })
 
 

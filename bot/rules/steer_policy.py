@@ -180,6 +180,11 @@ def may_override(source: Source, interjected: bool, phase: Phase, verdict: Verdi
     return verdict in MAY_BECOME[phase] and (source not in _CLOSED or verdict in {_IGNORE, _REFUSE})
 
 
+def may_be(source: Source, interjected: bool, phase: Phase) -> frozenset[Verdict]:
+    """What a channel may make of this row; nothing where it cannot be changed."""
+    return frozenset(each for each in Verdict if may_override(source, interjected, phase, each))
+
+
 def phase_in(row: str) -> Phase | None:
     """The phase that a stored row names; None where it names none."""
     return next((phase for phase in Phase if phase.value in row.split("/")), None)

@@ -2,12 +2,14 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Strict, StringConstraints, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Strict, StringConstraints, Tag, field_validator
 
 from bot.rules.terms import Grade
+from bot.rules.tool_access import RequesterClass
 from bot.settings.actions import ActionSection, Name, SecretName
 
 AppId = Annotated[str, StringConstraints(pattern="^A[A-Z0-9]+$")]
+ChannelId = Annotated[str, StringConstraints(pattern="^[CDG][A-Z0-9]+$")]
 UserId = Annotated[str, StringConstraints(pattern="^[UW][A-Z0-9]+$")]
 Contact = Annotated[str, StringConstraints(pattern=r"^[!-'*-~]{0,200}$")]
 # Strict: `true` is no number, and what stands in quotes is none either.
@@ -54,11 +56,27 @@ class Egress(_Section):
     contact: Contact = ""
 
 
+class ToolsOf(_Section):
+    """Which tools a channel and a class of requester have; what is left out stands for any."""
+
+    channel: ChannelId | None = None
+    requester: RequesterClass | None = None
+    allow: frozenset[str]
+
+
 class Policy(_Section):
-    """Who counts as what: app ids of alert bots, user ids of approvers."""
+    """Who counts as what: app ids of alert bots, user ids of approvers; and which tools are for whom."""
 
     alert_apps: frozenset[AppId] = frozenset()
     approvers: frozenset[UserId] = frozenset()
+    tools: tuple[ToolsOf, ...] = ()
+
+    @field_validator("tools")
+    @classmethod
+    def _one_rule_each(cls, tools: tuple[ToolsOf, ...]) -> tuple[ToolsOf, ...]:
+        if len({(each.channel, each.requester) for each in tools}) < len(tools):
+            raise ValueError("two entries are for the same channel and requester")
+        return tools
 
 
 class Limits(_Section):

@@ -6,6 +6,7 @@ refused if anything is pending; then the brake is looked at once more; only then
 
 import asyncio
 from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from bot.errors import ToolArgumentsError, ToolBlockedError, ToolError, ToolTimeoutError
@@ -27,6 +28,7 @@ AT_A_TIME = 3
 """Calls of one run that are under way at once (design, one door)."""
 BROKE = "The tool broke and gave no result: a fault of the tool, not of what you asked. Go on without it."
 HIDDEN = f"The arguments hold {REDACTED}, which stands where a secret was taken out. Ask again without it."
+NOT_HERE = "policy.tools"
 NO_WRITES = "This tool changes something, which needs a person's approval, and nobody is named who may approve."
 
 
@@ -71,10 +73,15 @@ class ToolGate:
 
     def __init__(self, tools: Mapping[str, Tool], database: Database, scrubber: Scrubber) -> None:
         self._tools, self._database, self._scrubber = tools, database, scrubber
+        self._permitted: AbstractSet[str] | None = None
+
+    def permit(self, names: AbstractSet[str] | None) -> None:
+        """Say which tools this channel and this requester have; None for all. Others are neither shown nor run."""
+        self._permitted = names
 
     def schemas(self) -> tuple[ToolSchema, ...]:
         """The tools as the model sees them, in a stable order so that a provider's cache holds."""
-        return tuple(self._tools[name].schema for name in sorted(self._tools))
+        return tuple(self._tools[name].schema for name in self._names())
 
     def plan(self, call: ToolCall, request_id: str) -> PlannedCall:
         """How a call is written down before it starts; what is not known is a write."""
@@ -153,9 +160,12 @@ class ToolGate:
     def _refusal(self, call: ToolCall, request_id: str) -> Answered | None:
         tool = self._tools.get(call.name)
         if tool is None:
-            known = ", ".join(sorted(self._tools)) or "none"
+            known = ", ".join(self._names()) or "none"
             text = f"There is no tool named {call.name}. The tools are: {known}."
             return self._answered(request_id, ToolAnswer(text, CallOutcome.BLOCKED, blocked_by="unknown tool"), 0)
+        if not self._has(call.name):
+            text = f"{call.name} is not a tool of this channel, or not for who asked. Go on without it."
+            return self._answered(request_id, ToolAnswer(text, CallOutcome.BLOCKED, blocked_by=NOT_HERE), 0)
         if call.broken_arguments is not None:
             error = ToolArgumentsError(f"The arguments are no JSON object: {call.broken_arguments[:200]}")
             return self._answered(request_id, ToolAnswer(str(error), CallOutcome.FAILED), 0)
@@ -164,6 +174,12 @@ class ToolGate:
         if tool.schema.grade is not Grade.READ:
             return self._answered(request_id, ToolAnswer(NO_WRITES, CallOutcome.BLOCKED, blocked_by="approval"), 0)
         return None
+
+    def _names(self) -> list[str]:
+        return [name for name in sorted(self._tools) if self._has(name)]
+
+    def _has(self, name: str) -> bool:
+        return self._permitted is None or name in self._permitted
 
     def _answered(self, request_id: str, answer: ToolAnswer, elapsed_ms: int, *, interrupted: bool = False) -> Answered:
         end = CallEnd(

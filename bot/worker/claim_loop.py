@@ -37,6 +37,7 @@ class ClaimLoop:
         self._hint, self._room = asyncio.Event(), asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed, self._claims_nothing = asyncio.Event(), asyncio.Event()
+        self._broke: dict[str, int] = {}
 
     async def close(self) -> None:
         """Claim nothing more; when this returns no claim is under way. The runs go on."""
@@ -49,7 +50,6 @@ class ClaimLoop:
         """Wait until no run is at work here; only a loop that is closed stays so."""
         if self._tasks:
             await asyncio.wait(self._tasks)
-        self._broke: dict[str, int] = {}
 
     def hear(self) -> None:
         """Something is ready."""

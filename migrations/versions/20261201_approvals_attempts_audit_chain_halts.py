@@ -13,6 +13,15 @@ down_revision = "f57607b7fdf2"
 branch_labels = None
 depends_on = None
 
+# A superuser can take it away; then the chain of hashes still shows what was done (steersman audit verify).
+APPEND_ONLY = """
+create function audit_entries_append_only() returns trigger language plpgsql as $$
+begin
+    raise exception 'audit_entries is append-only' using errcode = 'integrity_constraint_violation';
+end
+$$
+"""
+
 
 def upgrade() -> None:
     """Bring the database up to this revision."""
@@ -125,6 +134,12 @@ def upgrade() -> None:
     op.add_column("tool_calls", sa.Column("late", postgresql.JSONB(), nullable=True))
     op.add_column("tool_calls", sa.Column("late_at", sa.TIMESTAMP(timezone=True), nullable=True))
     # ### end Alembic commands ###
+    op.execute(APPEND_ONLY)
+    for row_or_table, what in (("row", "update or delete"), ("statement", "truncate")):
+        op.execute(
+            f"create trigger audit_entries_append_only_{row_or_table} before {what} on audit_entries"
+            f" for each {row_or_table} execute function audit_entries_append_only()"
+        )
 
 
 def downgrade() -> None:
@@ -151,6 +166,7 @@ def downgrade() -> None:
     op.drop_table("approvals")
     op.drop_index("ix_audit_entries_run_id", table_name="audit_entries")
     op.drop_table("audit_entries")
+    op.execute("drop function audit_entries_append_only()")
     op.drop_index("uq_halts_one_standing", table_name="halts", postgresql_where=sa.text("lifted_at is null"))
     op.drop_table("halts")
     # ### end Alembic commands ###

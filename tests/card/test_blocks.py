@@ -114,10 +114,11 @@ def test_a_running_card_has_its_blocks_in_the_order_of_the_page():
     assert names(painted) == ["title", "now", "plan", "ctx", "ctl"]
 
 
-def test_a_card_that_is_over_has_no_buttons_and_names_its_calls():
+def test_a_card_that_is_over_has_no_buttons_but_its_menu_and_names_its_calls():
     painted = paint(SAMPLES[CardState.STOPPED])
 
-    assert names(painted) == ["title", "now", "lines", "plan", "ctx"]
+    assert names(painted) == ["title", "now", "lines", "plan", "ctx", "ctl"]
+    assert [each["type"] for each in painted.blocks[-1]["elements"]] == ["overflow"]
 
 
 def test_the_question_is_bold_and_plain_whatever_markup_it_holds():

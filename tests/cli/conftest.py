@@ -4,6 +4,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from bot.llm.script import Gate, Play, Round, Script
@@ -53,3 +54,11 @@ def settings(slack, model):
     """Settings with which everything but the database is found."""
     urls = {"SLACK_API_URL": f"{slack.url}/api/", "OPENAI_BASE_URL": f"{model.url}/v1"}
     return {**GOOD, **urls, "DATABASE_URL": None}
+
+
+@pytest.fixture
+async def raw(database_url):
+    """A connection that commits each statement, for what only SQL can do or see."""
+    connection = await asyncpg.connect(database_url)
+    yield connection
+    await connection.close()

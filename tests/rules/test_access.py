@@ -19,6 +19,8 @@ WITHOUT_BEING_NAMED = {
     Action.RESUME: {Source.REQUESTER},
     Action.ROLL_BACK: {Source.REQUESTER},
     Action.APPROVE: set(),
+    Action.VIEW_AUDIT: {Source.REQUESTER, Source.TEAMMATE},
+    Action.CHANGE_POLICY: set(),
 }
 
 
@@ -85,6 +87,8 @@ def test_the_printed_table_is_the_table():
         "| roll back | yes | if named as an approver | if named as an approver | no |",
         "| approve | if named as an approver | if named as an approver | if named as an approver | no |",
         "| status | yes | yes | yes | no |",
+        "| view audit | yes | yes | if named as an approver | no |",
+        "| change policy | if named as an approver | if named as an approver | if named as an approver | no |",
     ]
 
 

@@ -248,3 +248,27 @@ def test_what_is_left_out_has_a_limit_of_its_own():
     limits = ConfigFile().limits
 
     assert all(math.isfinite(value) and value > 0 for value in limits.model_dump().values())
+
+
+def test_which_tools_a_channel_and_a_requester_have_is_read_from_the_file(tmp_path):
+    text = '[[policy.tools]]\nchannel = "C1"\nrequester = "guest"\nallow = ["http_get"]\n[[policy.tools]]\nallow = []'
+
+    one, other = of_file(tmp_path, text).config.policy.tools
+
+    assert (one.channel, one.requester, one.allow) == ("C1", "guest", {"http_get"})
+    assert (other.channel, other.requester, other.allow) == (None, None, frozenset())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[[policy.tools]]\nchannel = "#incidents"\nallow = []',
+        '[[policy.tools]]\nrequester = "boss"\nallow = []',
+        '[[policy.tools]]\nchannel = "C1"',
+        '[[policy.tools]]\nchannel = "C1"\nallow = []\n[[policy.tools]]\nchannel = "C1"\nallow = ["http_get"]',
+    ],
+)
+def test_a_rule_of_tools_that_is_none_is_named(tmp_path, text):
+    error = problem(lambda: of_file(tmp_path, text))
+
+    assert error.name.startswith("policy.tools")

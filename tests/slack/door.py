@@ -17,6 +17,7 @@ from bot.playground.local_slack import LocalSlack, SlackOptions
 from bot.rules.card_menu import MenuChoice
 from bot.rules.inbound_message import OurIds
 from bot.rules.redaction import Scrubber
+from bot.slack.deeds import ShowsDeeds
 from bot.slack.earlier import Earlier
 from bot.slack.edge import Edge
 from bot.slack.listeners.buttons import Buttons
@@ -49,7 +50,9 @@ class Door:
         self.people = People(self.database, self.calls, OUR, scrub)
         self.edge = Edge(self.database, self.calls, self.people, desks, time.time)
         self.messages = Messages(self.edge, self.people, OUR, scrub)
-        self.buttons = Buttons(self.edge, {MenuChoice.CLEAR: self.edge.clear})
+        self.reception = reception
+        shows = ShowsDeeds(self.database, self.calls, self.people, reception)
+        self.buttons = Buttons(self.edge, {MenuChoice.CLEAR: self.edge.clear, MenuChoice.SHOW: shows.show})
         self.earlier = Earlier(self.calls, OUR, self.people.names, scrub)
         self.acknowledged = 0
         self._carried = 0

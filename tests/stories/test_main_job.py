@@ -96,3 +96,17 @@ async def test_pause_keeps_the_run_and_resume_goes_on_with_the_same_card(stage):
     assert run.reason == "completed"
     assert len(thread.cards()) == 1
     assert len(await thread.runs()) == 1
+
+
+async def test_each_http_request_of_a_run_has_a_row_of_its_own_with_its_address(stage):
+    stage.plays(INVESTIGATION)
+    stage.targets.open("gate/logs")
+    await stage.start()
+
+    thread = await stage.asks("why is checkout slow?")
+
+    await thread.settled()
+    counts = "select count(*) = (select count(*) from tool_calls) and count(*) > 0 from tool_attempts"
+    await stage.until(lambda: stage.reader.fetchval(counts))
+    rows = await stage.reader.fetch("select distinct address, status, outcome, method from tool_attempts")
+    assert [tuple(row) for row in rows] == [("127.0.0.1", 200, "answered", "GET")]

@@ -127,6 +127,24 @@ async def test_a_person_reads_the_whole_call_says_yes_on_the_page_and_it_is_done
         await save(page, "approved")
 
 
+@pytest.mark.browser
+async def test_a_person_has_what_it_did_shown_in_a_window_and_closes_it(database_url):
+    async with demo_world(database_url) as stage, window(f"{stage.slack.url}/?as=ana") as page:
+        thread = await asks(stage, page, "why is checkout slow?")
+        await thread.settled()
+        log = page.get_by_test_id("thread-log")
+        await expect(log.get_by_text("Verdict").last).to_be_visible()
+        await log.get_by_test_id("button-steersman_more").last.click()
+        await log.get_by_role("menuitem", name="Show what it did").last.click()
+
+        modal = page.get_by_test_id("modal")
+        await expect(modal.get_by_text("HTTP 200").first).to_be_visible()
+        await expect(modal.get_by_text("Asked by")).to_be_visible()
+        await save(page, "what_it_did")
+        await page.get_by_test_id("modal-close").click()
+        await expect(modal).to_have_count(0)
+
+
 async def save(page, name):
     """Keep what the person sees as a picture."""
     await page.screenshot(path=f"{PICTURES}/{name}.png")

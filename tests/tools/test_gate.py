@@ -300,3 +300,15 @@ def test_an_unknown_tool_is_written_down_as_a_write(bench):
     planned = gate.plan(ToolCall("call00001", "launch", {"where": "moon"}), "req-1")
 
     assert (planned.grade, planned.tool, planned.arguments) == (Grade.WRITE, "launch", {"where": "moon"})
+
+
+async def test_a_tool_that_is_not_permitted_is_neither_shown_nor_run(door):
+    gate = await door(called("log"))
+    shown = [schema.name for schema in gate.gate.schemas()]
+
+    gate.gate.permit(frozenset({"another"}))
+    answered = await gate.answer(called("log"))
+
+    assert (shown, gate.gate.schemas()) == (["read"], ())
+    assert (answered.outcome, answered.end.blocked_by) == (CallOutcome.BLOCKED, "policy.tools")
+    assert gate.tool.begun == []
