@@ -58,7 +58,9 @@ class Investigation:
 def investigation(service: SickService) -> Investigation:
     ids = count()
     variables = {"SICK_URL": service.url}
-    return Investigation(ScriptedProvider(load_script(DEMO), lambda: f"call{next(ids):05d}", variables, pace=0), service.url)
+    return Investigation(
+        ScriptedProvider(load_script(DEMO), lambda: f"call{next(ids):05d}", variables, pace=0), service.url
+    )
 
 
 def paths(service: SickService) -> list[str]:

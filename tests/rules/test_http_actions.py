@@ -1,4 +1,4 @@
-"""Declared actions: a model's arguments are checked to the letter, and people are shown the call that is really made."""
+"""Declared actions: a model's arguments are checked to the letter, and people see the call that is really made."""
 
 import json
 from dataclasses import replace
@@ -127,9 +127,7 @@ def test_the_model_sees_the_limits_of_every_argument():
     schema = RESTART.schema()
 
     assert schema.grade is Grade.WRITE
-    assert schema.description == (
-        "Restart a service. It changes something: it runs only after a person has said yes."
-    )
+    assert schema.description == ("Restart a service. It changes something: it runs only after a person has said yes.")
     assert schema.parameters == {
         "type": "object",
         "properties": {
@@ -160,6 +158,10 @@ def test_an_action_without_arguments_takes_none():
 
     call = call_of(flush, {})
 
-    assert (call.url, call.body, call.shown) == ("https://cache.internal/all", None, "DELETE https://cache.internal/all")
+    assert (call.url, call.body, call.shown) == (
+        "https://cache.internal/all",
+        None,
+        "DELETE https://cache.internal/all",
+    )
     with pytest.raises(ToolArgumentsError, match=r"'x' is not an argument of flush\. Send \{\}\."):
         call_of(flush, {"x": 1})
