@@ -38,10 +38,10 @@ def test_a_mention_of_a_group_stays_alive_and_is_taken_apart():
 
 
 def test_a_group_is_shown_by_its_handle_and_marked_for_those_who_are_in_it():
-    mine, anothers = str(mrkdwn(MENTION, reader(ANA))), str(mrkdwn(MENTION, reader(GUS)))
+    mine, of_guest = str(mrkdwn(MENTION, reader(ANA))), str(mrkdwn(MENTION, reader(GUS)))
 
     assert '<span class="mention me">@oncall</span>' in mine
-    assert '<span class="mention">@oncall</span>' in anothers
+    assert '<span class="mention">@oncall</span>' in of_guest
     assert '<span class="mention">@S0NONE</span>' in mine
 
 

@@ -1,4 +1,4 @@
-"""Declared actions: a model's arguments are checked to the letter, and people are shown the call that is made."""
+"""Declared actions: a model's arguments are checked to the letter, and people see the call that is really made."""
 
 import json
 from dataclasses import replace

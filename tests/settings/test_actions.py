@@ -1,4 +1,4 @@
-"""`[actions]` of the operator's file: what is declared, and one line for every mistake with place and remedy."""
+"""`[actions]` of the operator's file: what is declared, and a line for every mistake, with place and remedy."""
 
 import re
 from pathlib import Path
@@ -159,11 +159,7 @@ MISTAKES = [
     ({"parameters": '{name = {type = "number"}}'}, "actions.flush.parameters.name.type", "'boolean'"),
     ({"parameters": '{name = {pattern = "("}}'}, "actions.flush.parameters.name.pattern", "no regular expression"),
     ({"parameters": "{name = {min = 1}}"}, "actions.flush.parameters.name", "min means nothing for type string"),
-    (
-        {"parameters": '{name = {type = "integer", enum = ["a"]}}'},
-        "actions.flush.parameters.name",
-        "enum means nothing",
-    ),
+    ({"parameters": '{name = {type = "integer", enum = ["a"]}}'}, "actions.flush.parameters.name", "enum means"),
     ({"parameters": '{name = {type = "boolean", max = 2}}'}, "actions.flush.parameters.name", "max means nothing"),
     ({"parameters": '{name = {type = "integer", min = 2, max = 1}}'}, "actions.flush.parameters.name", "min is above"),
     ({"parameters": "{name = {max_length = 0}}"}, "actions.flush.parameters.name.max_length", "greater than"),
