@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from bot.agent.run_writer import RunWriter
 from bot.interrupts.brake import Brake
 from bot.interrupts.races import together
-from bot.metrics import current
 from bot.rules.closing_words import closing
 from bot.rules.interrupt_order import HOLDS_BACK
 from bot.rules.messages import ToolCall
-from bot.rules.terms import Grade, InterruptKind
+from bot.rules.terms import InterruptKind
 from bot.rules.tool_call_ledger import ToolCallLedger
 from bot.tools.gate import AT_A_TIME, BatchCalls, NotStarted, ToolGate
 from storage.audit import PlannedCall
@@ -57,8 +56,6 @@ class BatchRunner:
             stored = await self._writer.close(call, planned, closing(planned.grade, started=False, by=by))
         else:
             stored = await self._writer.answer(call, answered)
-            if planned.grade is Grade.READ:
-                current().read_ended(answered.outcome)
         if stored is Appended.STORED:
             self.ledger.record_response(call.id)
 

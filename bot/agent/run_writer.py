@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from bot.agent.history import stored
 from bot.interrupts.brake import Brake
-from bot.metrics import current
 from bot.rules.closing_words import Closing
 from bot.rules.interrupt_order import Pending
 from bot.rules.messages import AssistantMessage, Event, ToolCall, ToolResult
@@ -113,7 +112,6 @@ class RunWriter:
             [NewEvent(EventKind.TOOL_RESULT, stored(result))], lambda tx: audit.finish(tx, answered.end)
         )
         if kept is not Appended.STORED:
-            current().late_results.inc()
             await self.persist(lambda tx: audit.finish_late(tx, answered.end, self._claim.fence))
         return kept
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from bot.errors import ToolArgumentsError, ToolBlockedError, ToolError, ToolTimeoutError
 from bot.interrupts.brake import Brake
 from bot.interrupts.races import Done, unless, unless_pulled
-from bot.metrics import current
 from bot.rules.interrupt_order import Pending
 from bot.rules.messages import JsonObject, ToolCall, ToolSchema
 from bot.rules.redaction import REDACTED, Scrubber
@@ -133,7 +132,6 @@ class ToolGate:
         answer = await self._answer(self._tools[call.name], call.arguments, context)
         answered = self._answered(context.request_id, answer, elapsed_ms(), interrupted=left.is_set())
         if left.is_set():
-            current().late_results.inc()
             log.warning("call.answered_late", run_id=context.run_id, request_id=context.request_id)
             await self._database.persist(lambda tx: audit.finish_late(tx, answered.end, fence), give_up=lambda: False)
         return answered
