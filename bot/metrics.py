@@ -27,6 +27,7 @@ class Metrics:
         self.requests_prevented = self._counter(measures.PREVENTED)
         self.requests_already_out = self._counter(measures.ALREADY_OUT)
         self.late_results = self._counter(measures.LATE_RESULTS)
+        self.claims_put_off = self._counter(measures.PUT_OFF)
         self._refusals = self._counter(measures.REFUSALS)
         self._reads = self._counter(measures.READS)
         self._superseded, self._all_reads = 0, 0

@@ -3,7 +3,7 @@
 Stop works with every worker down, and a stop never touches what was asked after it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
 
@@ -20,7 +20,7 @@ from bot.rules.terms import (
     Verdict,
 )
 from bot.rules.turn_ends import Cut
-from storage import cards, inbox_rows, interrupts, notify, posts, runs, settlement, step_lists, taking, threads
+from storage import cards, inbox_rows, interrupts, notify, posts, runs, settlement, taking, threads
 from storage.columns import SlackTs
 from storage.engine import Transaction
 from storage.interrupts import Order
@@ -60,10 +60,10 @@ async def stop(tx: Transaction, thread: Thread, order: Order, means: Means) -> C
         return await _nothing_to_stop(tx, run)
     if await _is_for_an_older_run(tx, run, order):
         return Commanded(Result.NEWER_REQUEST, run.id)
-    cleared = await _clear(tx, thread, order)
-    if run.state is RunState.CANCELLING and not cleared:
+    order = await _clear(tx, thread, order)
+    if run.state is RunState.CANCELLING and not order.withdrawn:
         return Commanded(Result.ALREADY_STOPPING, run.id)
-    await interrupts.record(tx, thread, run, order, cleared)
+    await interrupts.record(tx, thread, run, order)
     if thread.owner is None:
         await settlement.settle_locked(tx, thread, run, Cut(_pending(order)), means)
         return Commanded(Result.STOPPED, run.id)
@@ -130,12 +130,11 @@ async def _mark(tx: Transaction, thread: Thread, order: Order) -> Thread:
     return await threads.lock_again(tx, thread)
 
 
-async def _clear(tx: Transaction, thread: Thread, order: Order) -> dict[str, object] | None:
-    """Withdraw what waits in the thread, where a stop reaches that far; for its record, None where nothing waited."""
+async def _clear(tx: Transaction, thread: Thread, order: Order) -> Order:
+    """Withdraw what waits in the thread, where a stop reaches that far."""
     if order.scope is not InterruptScope.THREAD:
-        return None
-    withdrawn = await inbox_rows.withdraw(tx, thread.id, thread.stopped_before_ts)
-    return {step_lists.WITHDRAWN: withdrawn} if withdrawn else None
+        return order
+    return replace(order, withdrawn=await inbox_rows.withdraw(tx, thread.id, thread.stopped_before_ts))
 
 
 async def _is_for_an_older_run(tx: Transaction, run: Run, order: Order) -> bool:

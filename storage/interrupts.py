@@ -1,6 +1,5 @@
 """Interrupts: what is asked of a run, recorded, probed and, where nobody owns the run, carried out at once."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
@@ -36,7 +35,10 @@ KNOWN_KINDS = tuple(InterruptKind)
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Somebody's wish to interrupt a run; `slack_ts` is the Slack time of the gesture, where it was one."""
+    """Somebody's wish to interrupt a run; `slack_ts` is the Slack time of the gesture, where it was one.
+
+    `withdrawn` is how many waiting messages it has taken along.
+    """
 
     id: str
     kind: InterruptKind
@@ -45,6 +47,7 @@ class Order:
     slack_ts: str | None = None
     scope: InterruptScope = InterruptScope.FAMILY
     reason: str = ""
+    withdrawn: int = 0
 
 
 class ProbeAnswer(StrEnum):
@@ -66,9 +69,9 @@ class Probed:
 
 
 async def record(
-    tx: Transaction, thread: Thread, run: Run, order: Order, steps: Mapping[str, object] | None = None
+    tx: Transaction, thread: Thread, run: Run, order: Order, state: InterruptState = InterruptState.TRIGGERED
 ) -> None:
-    """Write down that something is asked of a run; `steps` is what has become of it already."""
+    """Write an interrupt down."""
     await tx.execute(
         sa.insert(interrupts).values(
             id=order.id,
@@ -80,8 +83,8 @@ async def record(
             requested_by=order.requested_by,
             slack_ts=order.slack_ts,
             reason=order.reason,
-            state=InterruptState.TRIGGERED,
-            steps=steps,
+            state=state,
+            steps={step_lists.WITHDRAWN: order.withdrawn} if order.withdrawn else None,
         )
     )
     said = {

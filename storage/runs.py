@@ -43,6 +43,7 @@ class Run:
     round: int
     cut: Pending | None
     started_at: datetime | None
+    flat: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,7 @@ def _run(row: Any) -> Run:
         round=row["round"],
         cut=_cut(row),
         started_at=row["started_at"],
+        flat=row["flat"],
     )
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "open_calls",
     "project",
     "stored",
+    "told_flat",
 ]
 
 UNSENT = "(the answer above was not sent)"
@@ -109,6 +110,12 @@ def open_calls(events: Sequence[Event]) -> tuple[ToolCall, ...]:
     """The calls of the last model message that have no result yet, in its order."""
     batch = last_batch(events)
     return () if batch is None else batch.open_calls
+
+
+def told_flat(events: Sequence[Event]) -> frozenset[str]:
+    """The calls of the rounds that are told as plain text, because their provider's blocks could not be kept."""
+    marked = [event for event in events if event.kind is EventKind.ASSISTANT and event.body.get("flat") is True]
+    return frozenset(call.id for event in marked for call in _calls(event.body))
 
 
 def stored(message: AssistantMessage | ToolResult) -> JsonObject:

@@ -8,6 +8,7 @@ what was signed may not be altered; a message it leaves alone keeps them byte fo
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from string import ascii_letters, digits
@@ -71,11 +72,11 @@ def mend(messages: Sequence[Message]) -> Mended:
     return Mended(tuple(bench.out), tuple(bench.fixes))
 
 
-def flat(messages: Sequence[Message]) -> tuple[Message, ...]:
+def flat(messages: Sequence[Message], only: AbstractSet[str] | None = None) -> tuple[Message, ...]:
     """Tell the tool rounds as plain text: no calls, no provider blocks, nothing that could be unpaired.
 
-    The last resort when a checked history is refused. Calls and results are told in the user's voice: told in its
-    own, the model would learn to write calls as text.
+    The last resort when a checked history is refused; with `only`, of the rounds that have one of these calls. Calls
+    and results are told in the user's voice: told in its own, the model would learn to write calls as text.
     """
     told: list[Message] = []
     calls: dict[str, ToolCall] = {}
@@ -83,11 +84,13 @@ def flat(messages: Sequence[Message]) -> tuple[Message, ...]:
         match message:
             case UserMessage():
                 told.append(message)
-            case AssistantMessage(text=text):
+            case AssistantMessage(text=text) if only is None or not only.isdisjoint(call.id for call in message.calls):
                 calls.update({call.id: call for call in message.calls})
                 told.append(AssistantMessage(text))
-            case ToolResult():
+            case ToolResult() if message.call_id in calls:
                 told.append(UserMessage(_told(calls[message.call_id], message)))
+            case AssistantMessage() | ToolResult():
+                told.append(message)
     return mend(told).messages
 
 

@@ -69,11 +69,17 @@ class RunWriter:
 
         return await self.persist(look)
 
-    async def message(self, message: AssistantMessage, planned: Sequence[PlannedCall], spent: Spent) -> Appended:
-        """Store a model message with its calls, all of them before the first one starts; it is paid for either way."""
+    async def message(
+        self, message: AssistantMessage, planned: Sequence[PlannedCall], spent: Spent, *, flat: bool = False
+    ) -> Appended:
+        """Store a model message with its calls, all of them before the first one starts; it is paid for either way.
+
+        `flat` where its provider's blocks could not be kept: its round is told as plain text.
+        """
+        body = {**stored(message), **({"flat": True} if flat else {})}
         new = NewEvent(
             EventKind.ASSISTANT,
-            stored(message),
+            body,
             message.provider,
             message.model,
             message.provider_blocks,
@@ -89,6 +95,15 @@ class RunWriter:
         if kept is not Appended.STORED:
             await self.spent(spent)
         return kept
+
+    async def flatten(self) -> None:
+        """Write down that the run is told as plain text from here on, so that no later claim tries it once more."""
+
+        async def work(tx: Transaction) -> None:
+            if await threads.lock_owned(tx, self._claim) is not None:
+                await runs.change(tx, self._claim.run_id, flat=True)
+
+        await self.persist(work)
 
     async def answer(self, call: ToolCall, answered: Answered) -> Appended:
         """Store the response to a call; one that comes too late goes to the audit and nowhere else."""

@@ -79,7 +79,7 @@ class TurnLoop:
         self._gate = means.make_gate()
         self._batches = BatchRunner(self._gate, writer, claimed.claim, brake, means.patience_s)
         self._model = _fixed(claimed.run.model, means)
-        self._flat = False
+        self._flat = claimed.run.flat
 
     async def run(self) -> End | LetGo:
         """Go on until the run ends, is suspended, or is lost."""
@@ -140,9 +140,11 @@ class TurnLoop:
             return asked or await self._cut_point()
         reply = asked.value
         # Whatever comes after this sees the message without its secrets: the history, the card, the tools.
-        return await self._take(replace(reply, message=scrubbed(reply.message, self._means.scrubber)))
+        clean = scrubbed(reply.message, self._means.scrubber)
+        lost_blocks = bool(reply.message.provider_blocks) and not clean.provider_blocks
+        return await self._take(replace(reply, message=clean), flat=lost_blocks)
 
-    async def _take(self, reply: ModelReply) -> End | LetGo | None:
+    async def _take(self, reply: ModelReply, *, flat: bool) -> End | LetGo | None:
         """Store a finished message; then it is the end, or its calls are run."""
         spent = Spent(self._means.provider.name, self._model, reply.usage)
         nothing = _without_message(reply)
@@ -150,7 +152,7 @@ class TurnLoop:
             await self._writer.spent(spent)
             return nothing
         planned = {call.id: self._gate.plan(call, self._means.mint_id()) for call in reply.message.calls}
-        stored = await self._writer.message(reply.message, list(planned.values()), spent)
+        stored = await self._writer.message(reply.message, list(planned.values()), spent, flat=flat)
         if stored is not Appended.STORED:
             return await self._cut_point()
         if not reply.message.calls:
@@ -176,12 +178,12 @@ class TurnLoop:
         A checked history that the provider refuses is tried once more as plain text: a thread is never bricked.
         """
         try:
-            messages = self._messages()
+            messages = await self._messages()
             return await asked_again(self._brake, self._means.model_patience, lambda: self._stream(messages))
         except ModelRequestError as refused:
             if self._flat:
                 return failed(refused, self._means.scrubber.text)
-            self._go_flat(refused, refused.status)
+            await self._go_flat(refused, refused.status)
             return await self._ask()
         except (ModelError, HistoryError) as error:
             return failed(error, self._means.scrubber.text)
@@ -210,22 +212,28 @@ class TurnLoop:
         characters = len(request.system) + sum(len(str(message)) for message in request.messages)
         return Spent(self._means.provider.name, self._model, Usage(characters // 4, 0, reported=False))
 
-    def _messages(self) -> tuple[Message, ...]:
+    async def _messages(self) -> tuple[Message, ...]:
         """The history as the model is sent it: mended where an older fault left a hole, and checked."""
         mended = projection.mend(projection.project(self._writer.events))
         if mended.fixes:
             log.warning("history.mended", run_id=self._claimed.claim.run_id, fixes=len(mended.fixes))
         try:
-            return _checked(projection.flat(mended.messages) if self._flat else mended.messages)
+            return _checked(projection.flat(mended.messages) if self._flat else self._sent(mended.messages))
         except HistoryError as broken:
             if self._flat:
                 raise
-            self._go_flat(broken)
+            await self._go_flat(broken)
             return _checked(projection.flat(mended.messages))
 
-    def _go_flat(self, why: ModelError | HistoryError, status: int | None = None) -> None:
-        """From here on the run's older tool rounds are told as plain text; at most once, and worth an alarm."""
+    def _sent(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """The messages with the rounds as plain text whose blocks could not be kept."""
+        told_flat = projection.told_flat(self._writer.events)
+        return projection.flat(messages, told_flat) if told_flat else messages
+
+    async def _go_flat(self, why: ModelError | HistoryError, status: int | None = None) -> None:
+        """From here on the run's older tool rounds are told as plain text; once in a run, and worth an alarm."""
         self._flat = True
+        await self._writer.flatten()
         log.warning("history.sent_flat", run_id=self._claimed.claim.run_id, error=str(why), status=status)
 
 

@@ -50,6 +50,8 @@ def card_of(message: Message) -> CardSeen | None:
 def _buttons(message: Message) -> Iterator[tuple[str, str]]:
     for block in message.blocks:
         for element in objects_at(block, "elements") if text_at(block, "type") == "actions" else ():
+            if text_at(element, "type") != "button":
+                continue
             yield text_at(object_at(element, "text"), "text"), text_at(element, "action_id")
 
 

@@ -66,6 +66,9 @@ LATE_RESULTS = Measure(
 REFUSALS = Measure(
     "steersman_policy_refusals", Shape.COUNTER, From.PROCESS, "requests that a rule refused, by the rule", "rule"
 )
+PUT_OFF = Measure(
+    "steersman_claims_put_off", Shape.COUNTER, From.PROCESS, "claims that broke: their thread was made to wait"
+)
 READS = Measure("steersman_reads", Shape.COUNTER, From.PROCESS, "reads that ended, by how", "outcome")
 SUPERSEDED_SHARE = Measure(
     "steersman_reads_superseded_share",
@@ -97,6 +100,7 @@ MEASURES = (
     ALREADY_OUT,
     LATE_RESULTS,
     REFUSALS,
+    PUT_OFF,
     READS,
     SUPERSEDED_SHARE,
     STOP_TO_QUIET,

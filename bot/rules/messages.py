@@ -78,7 +78,7 @@ class Event:
 
     The keys of `body` by kind:
     user: text, author, name, source, slack_ts, note (bool), unsent_answer (bool, the answer above was not sent)
-    assistant: text, calls [{id, name, arguments, broken_arguments}]
+    assistant: text, calls [{id, name, arguments, broken_arguments}], flat (bool, its round is told as plain text)
     tool_result: call_id, name, text, outcome
     context: text (what the model is told about its surroundings: earlier messages of the thread, of unknown trust)
     rolled_back_to: seq (the span after it up to this event is set aside), note

@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from bot.errors import DatabaseUnavailableError
 from bot.interrupts.races import to_the_end
+from bot.metrics import current
 from bot.telemetry import log
 from bot.worker.faults import contained
 from storage import queue
@@ -123,6 +124,7 @@ class ClaimLoop:
         if len(self._broke) > MOST_BROKEN:
             del self._broke[next(iter(self._broke))]
         seconds = PUT_OFF_S[min(times, len(PUT_OFF_S)) - 1]
+        current().claims_put_off.inc()
         log.error("claim.put_off", thread_id=thread_id, times=times, seconds=seconds)
         async with self._database.transaction() as tx:
             await queue.put_off(tx, thread_id, seconds)

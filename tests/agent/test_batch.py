@@ -165,7 +165,7 @@ async def test_a_tool_that_will_not_let_go_does_not_hold_the_stop(bench, desk):
     assert await desk.states() == ["stopped"]
     assert await outcomes(desk) == ["cancelled"]
     bench.tool.gates.open("a")
-    await bench.counts("tool_calls where outcome = 'ok' and interrupted", 1)
+    await bench.counts("tool_calls where outcome = 'cancelled' and late->>'outcome' = 'ok'", 1)
     assert await outcomes(desk) == ["cancelled"]
 
 
@@ -180,7 +180,8 @@ async def test_an_answer_that_comes_after_the_stop_goes_to_the_audit_and_nowhere
     await bench.ended(task)
     assert await desk.states() == ["stopped"]
     assert await outcomes(desk) == ["cancelled"]
-    assert await desk.value("select outcome from tool_calls") == "ok"
+    assert await desk.value("select outcome from tool_calls") == "cancelled"
+    assert await desk.value("select late->>'outcome' from tool_calls") == "ok"
     texts = "select count(*) from events where body::text like '%this is log%'"
     assert await desk.value(texts) == 0
 

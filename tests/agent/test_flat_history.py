@@ -4,7 +4,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.errors import ModelRequestError
+from bot.llm.validate import check_messages
 from bot.rules.messages import AssistantMessage, ToolCall, ToolResult
+from bot.rules.redaction import Scrubber
 from tests.agent.bench import Listed, answer
 
 LOG = ToolCall("call00001", "read", {"what": "log"})
@@ -91,3 +93,47 @@ async def test_blocks_of_the_provider_come_back_to_it_as_they_were(bench, desk):
 
     told = [message for message in bench.provider.requests[1].messages if isinstance(message, AssistantMessage)]
     assert [message.provider_blocks for message in told] == [blocks]
+
+
+async def test_the_plain_text_is_tried_once_in_a_run_and_not_once_a_claim(bench, desk):
+    bench.provider = Listed(answer("I look.", LOG), REFUSED, answer("More.", DEPLOYS))
+    claimed = await desk.is_asked()
+    task = bench.works(claimed, max_rounds=2)
+    await bench.counts("runs where flat", 1)
+    await bench.ended(task)
+    await desk.raw.execute("delete from settlements")
+    await desk.raw.execute("update runs set state = 'running'")
+    await desk.raw.execute("update threads set state = 'ready', ready_at = clock_timestamp()")
+
+    bench.provider = Listed(REFUSED)
+    await bench.ended(bench.works(await desk.claims("w2")))
+
+    assert has_calls(bench.provider.requests[0]) is False
+    assert len(bench.provider.requests) == 1
+    assert await desk.value("select error from settlements") == "model_request"
+
+
+async def test_a_claim_that_was_lost_marks_nothing(bench, desk):
+    bench.provider = Listed(answer("I look.", LOG), REFUSED, REFUSED)
+    claimed = await desk.is_asked()
+    await desk.raw.execute("update threads set fence = fence + 1")
+
+    await bench.ended(bench.works(claimed))
+
+    assert await desk.value("select flat from runs") is False
+
+
+async def test_a_round_whose_blocks_could_not_be_kept_is_told_as_plain_text_and_the_others_are_not(bench, desk):
+    password = "correct-horse-battery"
+    blocks = ({"type": "thinking", "thinking": password},)
+    bench.provider = Listed(answer("One.", LOG, provider_blocks=blocks), answer("Two.", DEPLOYS), answer("The disk."))
+    claimed = await desk.is_asked()
+
+    await bench.ended(bench.works(claimed, scrubber=Scrubber([password])))
+
+    last = bench.provider.requests[-1].messages
+    check_messages(last)
+    assert [message.call_id for message in last if isinstance(message, ToolResult)] == ["call00002"]
+    assert "this is log" in str(last)
+    assert await desk.value("select body->>'text' from events where body ? 'flat'") == "One."
+    assert await desk.value("select flat from runs") is False

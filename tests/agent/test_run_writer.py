@@ -68,7 +68,8 @@ async def test_an_answer_after_a_stop_goes_to_the_audit_and_leaves_the_history_a
     kept = await writer.answer(CALL, ANSWERED)
 
     assert (kept, writer.events) == (Appended.CANCELLING, known)
-    assert (await desk.outcomes(), await desk.audited()) == ([], [("call00001", "ok")])
+    assert (await desk.outcomes(), await desk.audited()) == ([], [("call00001", None)])
+    assert await desk.value("select late->>'outcome' from tool_calls") == "ok"
 
 
 async def test_a_write_of_a_claim_that_is_lost_says_so_and_brakes_the_run(desk):

@@ -45,6 +45,14 @@ class Outside:
         self._process.kill()
         await self._process.wait()
 
+    def freeze(self) -> None:
+        """Stop it in the middle of whatever it does, as a machine that is suspended."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on as if no time had passed."""
+        self._process.send_signal(signal.SIGCONT)
+
     async def ends(self) -> int:
         """Ask it to end, as a deploy does, and wait; gives its exit code."""
         self._process.send_signal(signal.SIGTERM)

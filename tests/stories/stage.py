@@ -227,11 +227,11 @@ class Thread:
         return await self.stage.slack.say(by, self.channel, text, self.ts)
 
     async def clicks(self, label: str, by: str = ANA, number: int = -1):
-        """Press a button of a card, by its label; waits until the card offers it."""
+        """Press a button of a card, or choose from its menu, by its label; waits until the card offers it."""
 
         def button():
             cards = self.cards()
-            offered = buttons_of(cards[number]) if cards else {}
+            offered = {**buttons_of(cards[number]), **choices_of(cards[number])} if cards else {}
             return (cards[number], offered[label]) if label in offered else None
 
         card, pressed = await self.stage.slack.wait_for(button, WITHIN_S)
@@ -299,7 +299,18 @@ def state_of(card) -> str:
 def buttons_of(card):
     """The buttons of a card by their labels."""
     rows = [block["elements"] for block in card.blocks if block["type"] == "actions"]
-    return {element["text"]["text"]: element for row in rows for element in row if "text" in element}
+    return {element["text"]["text"]: element for row in rows for element in row if element["type"] == "button"}
+
+
+def choices_of(card):
+    """The choices of a card's menu by their labels, each as the click that makes it."""
+    rows = [block["elements"] for block in card.blocks if block["type"] == "actions"]
+    menus = [element for row in rows for element in row if element["type"] == "overflow"]
+    return {
+        option["text"]["text"]: {"action_id": menu["action_id"], "value": option["value"]}
+        for menu in menus
+        for option in menu["options"]
+    }
 
 
 def words_of(card) -> str:

@@ -8,7 +8,8 @@ from structlog.testing import capture_logs
 
 from bot.errors import DatabaseUnavailableError
 from bot.llm.scripted import Gates
-from bot.worker.claim_loop import ClaimLoop
+from bot.metrics import fresh
+from bot.worker.claim_loop import PUT_OFF_S, ClaimLoop
 from storage import queue
 from storage.engine import Database
 from tests.agent.bench import Counted
@@ -222,20 +223,45 @@ async def test_work_that_the_database_left_alone_costs_no_room_and_is_no_fault(d
     assert log == []
 
 
-async def test_a_thread_that_cannot_be_claimed_does_not_end_the_worker(desk, hands, worker):
+async def test_a_thread_that_cannot_be_claimed_neither_ends_the_worker_nor_keeps_others_from_their_turn(
+    desk, hands, worker
+):
     await asked(desk, 1)
     await desk.raw.execute("update runs set state = 'settled'")
+    await asked(desk, 2)
+    counted = fresh()
 
     with capture_logs() as log:
         async with alive(worker.run("w1")):
             await until(lambda: _told(log))
-            await desk.raw.execute("update threads set state = 'idle'")
-            await asked(desk, 2)
-            worker.hear()
             await hands.have_begun(1)
 
-    assert [each["event"] for each in log] == ["claim.broke"]
+    assert [each["event"] for each in log] == ["claim.broke", "claim.put_off"]
     assert hands.begun == ["2.000000"]
+    assert counted.registry.get_sample_value("steersman_claims_put_off_total") == 1
+
+
+async def test_a_thread_waits_longer_each_time_that_its_claim_breaks(desk, worker):
+    await asked(desk, 1)
+    thread_id = await desk.value("select id from threads")
+    await desk.raw.execute("update runs set state = 'settled'")
+    broke = 0
+
+    async def again():
+        told = [each for each in log if each["event"] == "claim.put_off"][broke:]
+        return told and await desk.value("select ready_at > clock_timestamp() from threads")
+
+    with capture_logs() as log:
+        async with alive(worker.run("w1")):
+            for _ in range(len(PUT_OFF_S) + 1):
+                await until(again)
+                broke += 1
+                await desk.passes("threads set ready_at = ready_at", "id", thread_id, minutes=60)
+                worker.hear()
+
+    waits = [each["seconds"] for each in log if each["event"] == "claim.put_off"]
+    assert waits[: len(PUT_OFF_S) + 1] == [*PUT_OFF_S, PUT_OFF_S[-1]]
+    assert list(PUT_OFF_S) == sorted(PUT_OFF_S)
 
 
 async def _told(log):

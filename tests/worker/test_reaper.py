@@ -209,3 +209,47 @@ async def test_hung_stops_are_settled_at_once_after_an_outage(desk, people, wire
 
 async def _is_stopped(desk):
     return await desk.states() == ["stopped"]
+
+
+async def test_a_pause_is_announced_a_day_before_its_limit_and_then_ends(desk, reaper):
+    claimed = await asked_by(desk, "w1", 1)
+    await desk.says("ana", "pause", thread="1.000000")
+    await desk.probes(claimed)
+    await desk.passes("runs set parked_at = parked_at", "id", claimed.run.id, minutes=49 * 60)
+    await reaper.look()
+    await reaper.look()
+    announced = await desk.value("select count(*) from posts")
+    await desk.passes("runs set parked_at = parked_at", "id", claimed.run.id, minutes=24 * 60)
+
+    await reaper.look()
+
+    assert announced == 1
+    assert await desk.states() == ["timed_out"]
+
+
+async def test_a_short_pause_is_not_announced(desk, people):
+    reaper = Reaper(desk.database, desk.means, Limits(pause_s=3600.0), people.judge)
+    claimed = await asked_by(desk, "w1", 1)
+    await desk.says("ana", "pause", thread="1.000000")
+    await desk.probes(claimed)
+
+    await reaper.look()
+
+    assert await desk.value("select count(*) from posts") == 0
+
+
+async def test_the_cards_of_those_who_wait_are_repainted_when_the_line_moves(desk, reaper):
+    for number in (1, 2, 3):
+        await desk.says("ana", "why?", mention=True, thread=f"{number}.000000", at=f"{number}.000000")
+    await reaper.look()
+    await desk.raw.execute("update cards set painted_rev = wanted_rev")
+    await reaper.look()
+    unmoved = await desk.value("select count(*) from cards where wanted_rev > painted_rev")
+    await desk.claims("w1")
+    await desk.raw.execute("update cards set painted_rev = wanted_rev")
+
+    await reaper.look()
+
+    waiting = await desk.rows("select thread_ts from cards where wanted_rev > painted_rev order by thread_ts")
+    assert unmoved == 0
+    assert [row[0] for row in waiting] == ["2.000000", "3.000000"]
