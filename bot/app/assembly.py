@@ -14,9 +14,8 @@ from bot.agent.turn_loop import TurnMeans
 from bot.api.port import Port, PortMeans, opened
 from bot.app.database import ready_database
 from bot.app.ids import mint_id
-from bot.app.services import check_actions, egress_rules, provider, tools
+from bot.app.services import answer_parts, check_actions, egress_rules, provider, tools
 from bot.app.slack import SLACK_TIMEOUT_S, Slack, authorizer, check_app_token, connect_slack, scrubbing
-from bot.card.answer import parts
 from bot.card.publisher import Pace, Publisher, PublisherMeans
 from bot.egress.client import EgressClient
 from bot.errors import SettingsError
@@ -60,7 +59,7 @@ class App:
         self.settings, self.database = settings, database
         self.scrubber = scrubber or Scrubber(settings.secrets())
         self.slack = scrubbing(slack, self.scrubber)
-        self.means = Means(mint_id, parts)
+        self.means = Means(mint_id, answer_parts(settings))
         self.people = People(database, slack.calls, slack.our, self.scrubber.text)
         self.edge = self._edge()
         self.rates = ActionRates()

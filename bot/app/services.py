@@ -1,8 +1,11 @@
 """What runs work with outside of us: the model's service, the rules of the door out, and the declared actions."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from bot.app.ids import mint_call_id
+from bot.card.answer import parts
 from bot.egress.client import EgressClient
 from bot.egress.rules import EgressRules, Refusal
 from bot.errors import SettingsError
@@ -46,6 +49,16 @@ def check_actions(settings: Settings) -> None:
         if isinstance(verdict, Refusal):
             remedy = "Add the beginning of its URL to egress.allow"
             raise SettingsError(f"actions.{name}.url", verdict.message, remedy)
+
+
+def answer_parts(settings: Settings) -> Callable[[str], tuple[str, ...]]:
+    """How an answer is cut into posts, with links to Slack and to the hosts that may be read, and to no others."""
+    rules = egress_rules(settings).allow
+
+    def is_ours(host: str) -> bool:
+        return f".{host}".endswith(".slack.com") or any(rule.covers_host(host) for rule in rules)
+
+    return partial(parts, is_ours=is_ours)
 
 
 def provider(model: ModelSetting, timeouts: Timeouts) -> Provider:
