@@ -36,6 +36,7 @@ class ClaimLoop:
         self._at_once, self._poll_s = at_once, poll_s
         self._hint, self._room = asyncio.Event(), asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._broke: dict[str, int] = {}
         self._closed, self._claims_nothing = asyncio.Event(), asyncio.Event()
 
     async def close(self) -> None:
@@ -49,7 +50,6 @@ class ClaimLoop:
         """Wait until no run is at work here; only a loop that is closed stays so."""
         if self._tasks:
             await asyncio.wait(self._tasks)
-        self._broke: dict[str, int] = {}
 
     def hear(self) -> None:
         """Something is ready."""
