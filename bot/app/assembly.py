@@ -18,10 +18,9 @@ from bot.app.attempts import AttemptLog
 from bot.app.database import ready_database
 from bot.app.door import egress_means, egress_rules
 from bot.app.ids import mint_id
-from bot.app.services import check_actions, provider, tools
+from bot.app.services import answer_parts, check_actions, provider, tools
 from bot.app.slack import SLACK_TIMEOUT_S, Slack, authorizer, check_app_token, connect_slack, scrubbing
 from bot.app.tool_access import ToolAccess
-from bot.card.answer import parts
 from bot.card.publisher import Pace, Publisher, PublisherMeans
 from bot.egress.client import EgressClient
 from bot.errors import SettingsError
@@ -67,7 +66,7 @@ class App:
         self.settings, self.database = settings, database
         self.scrubber = scrubber or Scrubber(settings.secrets())
         self.slack = scrubbing(slack, self.scrubber)
-        self.means = Means(mint_id, parts)
+        self.means = Means(mint_id, answer_parts(settings))
         self.attempts = AttemptLog(database, self.scrubber)
         self.people = People(database, slack.calls, slack.our, self.scrubber.text)
         self.egress = egress_means(settings)

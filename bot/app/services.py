@@ -1,9 +1,12 @@
 """What runs work with outside of us: the model's service, the rules of the door out, and the declared actions."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from bot.app.door import egress_rules
 from bot.app.ids import mint_call_id
+from bot.card.answer import parts
 from bot.egress.client import EgressClient
 from bot.egress.rules import Permit, Refusal
 from bot.errors import SettingsError
@@ -56,6 +59,16 @@ def _check_secret(action: HttpAction, permit: Permit, settings: Settings) -> Non
     if permit.target.scheme == "http" and not permit.rule.networks and not permit.loopback:
         problem = f"the secret {action.secret} would leave over plain http"
         raise SettingsError(f"actions.{action.name}.url", problem, "Write https, or name the network of its rule")
+
+
+def answer_parts(settings: Settings) -> Callable[[str], tuple[str, ...]]:
+    """How an answer is cut into posts, with links to Slack and to the hosts that may be read, and to no others."""
+    rules = egress_rules(settings).allow
+
+    def is_ours(host: str) -> bool:
+        return f".{host}".endswith(".slack.com") or any(rule.covers_host(host) for rule in rules)
+
+    return partial(parts, is_ours=is_ours)
 
 
 def provider(model: ModelSetting, timeouts: Timeouts) -> Provider:

@@ -5,9 +5,10 @@ closed and opened again, and a link, a bold span or a line of a table is cut onl
 Doing it twice gives the same texts.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from bot.card.inline import Spans, in_slack_words, spans_of
+from bot.card.links import only_links_to
 from bot.card.markdown import Block, Fence, Prose, read
 from bot.card.text import clip, clusters, escape, escaped_units, sound, unescape
 from bot.rules.blank import is_blank
@@ -24,13 +25,16 @@ _OPENS_A_BLOCK = ("`", "~", "#", ">", "-", "+", "*", "=", "|", "[", *"0123456789
 """A new post must not begin with one of these by accident: the rest of a sentence would become a heading or a list."""
 
 
-def parts(markdown_text: str, limit: int = PART_LIMIT) -> tuple[str, ...]:
+def parts(
+    markdown_text: str, limit: int = PART_LIMIT, *, is_ours: Callable[[str], bool] | None = None
+) -> tuple[str, ...]:
     """The texts of the `markdown` blocks to post, in order; none for a text that shows nothing.
 
-    `limit` is in UTF-16 units of the escaped text, at least LEAST_LIMIT.
+    `limit` is in UTF-16 units of the escaped text, at least LEAST_LIMIT. With `is_ours` only links to hosts that are
+    ours stay links.
     """
-    packed: list[str] = []
-    for gap, text in _pieces(unescape(sound(markdown_text)), max(limit, LEAST_LIMIT)):
+    raw, packed = unescape(sound(markdown_text)), list[str]()
+    for gap, text in _pieces(only_links_to(raw, is_ours) if is_ours else raw, max(limit, LEAST_LIMIT)):
         if gap is None or not packed or escaped_units(joined := packed[-1] + gap + text) > max(limit, LEAST_LIMIT):
             packed.append(text)
         else:

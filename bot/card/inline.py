@@ -20,6 +20,7 @@ _LINK = re.compile(
 )
 _DEFINITION = re.compile(r"^ {0,3}(?=\[[^\]\n]+\]:)", re.MULTILINE)
 _BARE_URL = re.compile(r"https?://[^\s<>]+")
+_ANY_ADDRESS = re.compile(rf"{_LINK.pattern}|(?i:https?://|mailto:)[^\s<>]+")
 _LIVE = re.compile(r"(?:https?://|mailto:)(?P<authority>[^/?#\\]*)", re.IGNORECASE)
 _HOST = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}")
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
@@ -32,6 +33,21 @@ class Inline:
     start: int
     end: int
     marks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An address in a text: as it is written there, and the label of its link, empty for a bare one."""
+
+    written: str
+    label: str
+    url: str
+
+    @property
+    def host(self) -> str:
+        """The host that a browser would go to; empty where it is no address of the web."""
+        live = _LIVE.match(self.url)
+        return live["authority"].rpartition("@")[2].partition(":")[0].lower() if live else ""
 
 
 class Spans:
@@ -80,6 +96,17 @@ def honest(text: str) -> str:
     nothing is fetched. Links to anything but the web, and labels defined elsewhere in the text, become plain words.
     """
     return _outside_code(_DEFINITION, _outside_code(_LINK, text, _honest_link), lambda found: found[0] + "\\")
+
+
+def rewritten_addresses(text: str, shown: Callable[[Address], str]) -> str:
+    """A paragraph in which each link and each bare address is what `shown` makes of it."""
+
+    def rewritten(found: re.Match[str]) -> str:
+        if found["url"] is None:
+            return shown(Address(found[0], "", found[0]))
+        return found["bangs"] + shown(Address(found[0][len(found["bangs"]) :], found["label"], found["url"]))
+
+    return _outside_code(_ANY_ADDRESS, text, rewritten)
 
 
 def in_slack_words(text: str) -> str:

@@ -37,8 +37,8 @@ class ClaimLoop:
         self._at_once, self._poll_s = at_once, poll_s
         self._hint, self._room = asyncio.Event(), asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._closed, self._claims_nothing = asyncio.Event(), asyncio.Event()
         self._broke: dict[str, int] = {}
+        self._closed, self._claims_nothing = asyncio.Event(), asyncio.Event()
 
     async def close(self) -> None:
         """Claim nothing more; when this returns no claim is under way. The runs go on."""

@@ -47,7 +47,7 @@ async def test_pb_020_nothing_from_a_tool_or_the_model_is_alive_in_what_slack_ho
     assert rings_of(answer) == set()
     assert kinds.isdisjoint({"broadcast", "user", "usergroup", "link"})
     assert [block["text"] for block in answer.blocks] == [
-        "&lt;!here&gt; cause found: &lt;!subteam^S0ONCALL&gt; see &lt;https://evil.test|runbook&gt;"
+        "&lt;!here&gt; cause found: &lt;!subteam^S0ONCALL&gt; see &lt;`https://evil.test|runbook`&gt;"
     ]
     # Only who asked, which our own code writes.
     assert rings_of(card) == {"@U0ANA"}
