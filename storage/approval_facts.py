@@ -6,12 +6,10 @@ import sqlalchemy as sa
 
 from bot.rules.card_facts import ApprovalFacts
 from bot.rules.terms import ApprovalState
+from bot.rules.tool_policy import Vote
 from storage.engine import Transaction
 from storage.oversight_tables import approval_votes, approvals
 from storage.tables import tool_calls
-
-YES = "yes"
-"""The vote of an approver who says yes; one no is the end of it, and needs no counting."""
 
 
 async def of_run(tx: Transaction, run_id: str) -> tuple[ApprovalFacts, ...]:
@@ -33,7 +31,7 @@ async def _votes(tx: Transaction, run_id: str) -> dict[str, list[str]]:
         sa
         .select(approval_votes.c.approval_id, approval_votes.c.user_id)
         .join(approvals, approvals.c.id == approval_votes.c.approval_id)
-        .where(approvals.c.run_id == run_id, approval_votes.c.vote == YES)
+        .where(approvals.c.run_id == run_id, approval_votes.c.vote == Vote.YES)
         .order_by(approval_votes.c.voted_at)
     )
     votes: dict[str, list[str]] = {}

@@ -76,6 +76,8 @@ class CallRow:
     tool: str
     grade: Grade
     started: bool
+    outcome: CallOutcome | None = None
+    status: int | None = None
 
 
 async def plan(tx: Transaction, claim: Claim, round_number: int, calls: Sequence[PlannedCall]) -> None:
@@ -97,13 +99,18 @@ async def start(tx: Transaction, claim: Claim, request_id: str) -> StartAnswer:
     blocking = await interrupts.first_pending(tx, run)
     if blocking is not None and blocking.kind in HOLDS_BACK:
         return StartAnswer(Start.PENDING, blocking)
-    # A read that a successor repeats is its own from here on: what the lost worker still brings is late.
-    mine = sa.update(tool_calls).where(tool_calls.c.request_id == request_id)
-    await tx.execute(mine.values(started_at=clock(), fence=claim.fence))
-    entry = Entry(EntryKind.STARTED, {"fence": claim.fence}, claim.run_id, request_id)
-    await audit_chain.note(tx, claim.thread_id, [entry])
+    await begin(tx, claim, request_id)
     await cards.bump(tx, claim.run_id)
     return StartAnswer(Start.GO)
+
+
+async def begin(tx: Transaction, claim: Claim, request_id: str, *, approved_by: str | None = None) -> None:
+    """Write down that a call of a locked thread starts; `approved_by` names who said yes to a write."""
+    # A read that a successor repeats is its own from here on: what the lost worker still brings is late.
+    mine = sa.update(tool_calls).where(tool_calls.c.request_id == request_id)
+    await tx.execute(mine.values(started_at=clock(), fence=claim.fence, approved_by=approved_by))
+    entry = Entry(EntryKind.STARTED, {"fence": claim.fence}, claim.run_id, request_id)
+    await audit_chain.note(tx, claim.thread_id, [entry])
 
 
 async def finish(tx: Transaction, end: CallEnd) -> None:
@@ -209,4 +216,12 @@ def _planned(claim: Claim, round_number: int, position: int, call: PlannedCall) 
 
 
 def _row(row: Any) -> CallRow:
-    return CallRow(row["request_id"], row["call_id"], row["tool"], Grade(row["grade"]), row["started_at"] is not None)
+    return CallRow(
+        request_id=row["request_id"],
+        call_id=row["call_id"],
+        tool=row["tool"],
+        grade=Grade(row["grade"]),
+        started=row["started_at"] is not None,
+        outcome=CallOutcome(row["outcome"]) if row["outcome"] else None,
+        status=row["status"],
+    )

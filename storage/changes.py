@@ -21,7 +21,7 @@ from bot.rules.terms import (
     Verdict,
 )
 from bot.rules.turn_ends import Cut
-from storage import cards, commands, inbox_rows, ingress, runs, settlement, threads
+from storage import approvals, cards, commands, inbox_rows, ingress, runs, settlement, threads
 from storage.engine import Transaction
 from storage.inbox import Receipt, Reception
 from storage.inbox_rows import STARTS_A_RUN, Waiting
@@ -93,6 +93,7 @@ class Changes:
             order = Order(self._means.mint_id(), InterruptKind.STOP, InterruptSource.MESSAGE, row.author, sent)
             return (await commands.stop(tx, thread, order, self._means)).run_id
         await _tell(tx, thread, row)
+        await approvals.void(tx, thread, run)
         return run.id
 
     async def _arrival(self, tx: Transaction, thread: Thread, edit: Edit, row: Waiting) -> Arrival:

@@ -20,7 +20,7 @@ from bot.rules.terms import (
     Verdict,
 )
 from bot.rules.turn_ends import Cut
-from storage import cards, inbox_rows, interrupts, notify, posts, runs, settlement, taking, threads
+from storage import cards, closing, inbox_rows, interrupts, notify, posts, runs, settlement, taking, threads
 from storage.columns import SlackTs
 from storage.engine import Transaction
 from storage.interrupts import Order
@@ -91,6 +91,7 @@ async def pause(tx: Transaction, thread: Thread, order: Order, means: Means) -> 
         return await _nothing_to_stop(tx, run)
     await interrupts.record(tx, thread, run, order)
     if thread.owner is None:
+        thread = await closing.answer_unstarted_writes(tx, thread, run, order.kind)
         await interrupts.park(tx, thread, run, _pending(order))
         return Commanded(Result.PAUSED, run.id)
     await _tell_owner(tx, run, order.kind)
@@ -102,6 +103,8 @@ async def resume(tx: Transaction, thread: Thread, pause_id: str | None) -> Comma
     run = await runs.newest(tx, thread.id)
     if run is None or run.state is RunState.SETTLED:
         return await _nothing_to_stop(tx, run)
+    if run.parked_for is ParkedFor.APPROVAL:
+        return Commanded(Result.WAITS_FOR_APPROVAL, run.id)
     if run.parked_for is not ParkedFor.PAUSED:
         withdrawn = await interrupts.make_moot(tx, run.id, InterruptKind.PAUSE)
         if withdrawn:

@@ -10,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.rules.access import source_of
+from bot.rules.access import PEOPLE, source_of
 from bot.rules.command_words import WORDS, Result
 from bot.rules.inbound_message import AuthorFacts, Message, OurIds, ts_order
 from bot.rules.interrupt_order import Pending
@@ -31,6 +31,7 @@ from bot.rules.terms import (
 from bot.rules.turn_ends import Cut
 from storage import (
     aftermath,
+    approval_rows,
     cards,
     commands,
     halts,
@@ -56,8 +57,6 @@ from storage.threads import Place, Thread
 
 MAY_GAIN_A_MENTION = frozenset({Verdict.IGNORE, Verdict.NOTE, Verdict.HOLD, ingress.UNJUDGED})
 """Verdicts that a mention in a second copy may still change; of all others, the first copy has done its work."""
-
-PEOPLE = frozenset({Source.REQUESTER, Source.TEAMMATE, Source.GUEST, Source.EXTERNAL})
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +168,7 @@ class Inbox:
             is_direct=message.is_direct,
             is_approver=message.author.user_id in self._reception.approvers,
             answer_ts=await aftermath.answer_time(tx, run) if is_after_the_end and run else None,
+            approval_waits=run is not None and await approval_rows.awaits_a_word(tx, run, message.raw_text),
             first_since_settlement=is_after_the_end and run is not None and not await aftermath.was_said_since(tx, run),
         )
 

@@ -64,10 +64,13 @@ approvals = sa.Table(
     time_column("expires_at"),
     time_column("decided_at"),
     text_column("decided_by", null=True),
+    text_column("used_by", null=True),
     sa.Index("ix_approvals_run_id", "run_id"),
     sa.Index("ix_approvals_waiting", "expires_at", postgresql_where=sa.text("state = 'waiting'")),
 )
-"""`shown` is the call in full as people see it; `sha256` binds the decision to its exact arguments and target."""
+"""`shown` is the call in full as people see it; `sha256` binds the decision to its exact arguments and target.
+
+`used_by` names the one attempt that used it, so that this attempt may be repeated after a lost reply, and no other."""
 
 approval_votes = sa.Table(
     "approval_votes",

@@ -8,6 +8,7 @@ from bot.rules.command_words import WORDS, Result
 from bot.rules.inbound_message import AuthorFacts, NativeStop, Press
 from bot.rules.terms import Command, InterruptKind, InterruptScope, InterruptSource, Verdict
 from storage import commands, ingress, runs, threads
+from storage.approval_presses import ApprovalPresses
 from storage.commands import Commanded
 from storage.engine import Transaction
 from storage.inbox import Receipt, Reception
@@ -24,6 +25,7 @@ class Presses:
 
     def __init__(self, reception: Reception, means: Means) -> None:
         self._reception, self._means = reception, means
+        self.approvals = ApprovalPresses(reception)
 
     async def press(self, tx: Transaction, press: Press, person: Person, command: Command) -> Receipt:
         """Carry out a button of a card."""

@@ -7,14 +7,26 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
-from bot.agent.history import stored
+from bot.agent.history import open_calls, stored
 from bot.interrupts.brake import Brake
 from bot.rules.closing_words import Closing
 from bot.rules.interrupt_order import Pending
 from bot.rules.messages import AssistantMessage, Event, ToolCall, ToolResult
-from bot.rules.terms import EventKind
+from bot.rules.terms import EventKind, Grade
 from bot.tools.gate import Answered
-from storage import audit, cards, history, interrupts, runs, threads, usage
+from storage import (
+    approval_rows,
+    approvals,
+    audit,
+    cards,
+    history,
+    interrupts,
+    runs,
+    suspension,
+    threads,
+    usage,
+)
+from storage.approvals import Asked, ParkAnswer
 from storage.audit import PlannedCall
 from storage.engine import Database, Transaction
 from storage.history import Appended, NewEvent
@@ -45,11 +57,18 @@ class RunWriter:
         return await self._database.persist(work, give_up=lambda: self._brake.is_lost)
 
     async def probe(self, also: Callable[[Transaction], Awaitable[None]] | None = None) -> Probed:
-        """Look at a cut point whether the run goes on; `also` is written with the look where it does."""
+        """Look at a cut point whether the run goes on; `also` is written with the look where it does.
+
+        Calls that a lost worker has left open are answered where the look finds that a pause is asked: whoever
+        resumes it may find questions to people that nobody has taken back.
+        """
         async with self._one_at_a_time:
             known = self.events[-1].seq if self.events else 0
+            left_open = bool(open_calls(self.events))
 
             async def look(tx: Transaction) -> Probed:
+                if left_open:
+                    await suspension.answer_before_a_pause(tx, self._claim)
                 probed = await interrupts.probe(tx, self._claim, known)
                 if also is not None and probed.answer is ProbeAnswer.GO_ON:
                     await also(tx)
@@ -58,6 +77,11 @@ class RunWriter:
             probed = await self.persist(look)
             self.events += probed.news
             return probed
+
+    async def park(self, request_ids: list[str]) -> ParkAnswer:
+        """Let the worker go while these calls wait for people, unless something else is asked or one is decided."""
+        async with self._one_at_a_time:
+            return await self.persist(lambda tx: approvals.park(tx, self._claim, request_ids))
 
     async def asked(self) -> Pending | None:
         """Look between two cut points what is asked of the run; nothing is carried out."""
@@ -70,11 +94,18 @@ class RunWriter:
         return await self.persist(look)
 
     async def message(
-        self, message: AssistantMessage, planned: Sequence[PlannedCall], spent: Spent, *, flat: bool = False
+        self,
+        message: AssistantMessage,
+        planned: Sequence[PlannedCall],
+        spent: Spent,
+        questions: Sequence[Asked] = (),
+        *,
+        flat: bool = False,
     ) -> Appended:
         """Store a model message with its calls, all of them before the first one starts; it is paid for either way.
 
-        `flat` where its provider's blocks could not be kept: its round is told as plain text.
+        `questions` are what people are asked about the calls, from the same moment on. `flat` where its provider's
+        blocks could not be kept: its round is told as plain text.
         """
         body = {**stored(message), **({"flat": True} if flat else {})}
         new = NewEvent(
@@ -88,6 +119,7 @@ class RunWriter:
 
         async def also(tx: Transaction) -> None:
             await audit.plan(tx, self._claim, number, planned)
+            await approvals.ask(tx, self._claim, questions)
             await usage.add(tx, self._claim.run_id, call_key, spent)
             await runs.change(tx, self._claim.run_id, round=number)
 
@@ -105,12 +137,15 @@ class RunWriter:
 
         await self.persist(work)
 
-    async def answer(self, call: ToolCall, answered: Answered) -> Appended:
+    async def answer(self, call: ToolCall, answered: Answered, grade: Grade = Grade.READ) -> Appended:
         """Store the response to a call; one that comes too late goes to the audit and nowhere else."""
         result = ToolResult(call.id, call.name, answered.text, answered.outcome)
-        kept = await self._append(
-            [NewEvent(EventKind.TOOL_RESULT, stored(result))], lambda tx: audit.finish(tx, answered.end)
-        )
+
+        async def also(tx: Transaction) -> None:
+            await audit.finish(tx, answered.end)
+            await self._take_question_back(tx, grade, answered.end.request_id)
+
+        kept = await self._append([NewEvent(EventKind.TOOL_RESULT, stored(result))], also)
         if kept is not Appended.STORED:
             await self.persist(lambda tx: audit.finish_late(tx, answered.end, self._claim.fence))
         return kept
@@ -118,10 +153,12 @@ class RunWriter:
     async def close(self, call: ToolCall, planned: PlannedCall, closing: Closing) -> Appended:
         """Store the true answer to a call that never started."""
         result = ToolResult(call.id, call.name, closing.text, closing.outcome)
-        return await self._append(
-            [NewEvent(EventKind.TOOL_RESULT, stored(result))],
-            lambda tx: audit.close(tx, planned.request_id, closing.outcome),
-        )
+
+        async def also(tx: Transaction) -> None:
+            await audit.close(tx, planned.request_id, closing.outcome)
+            await self._take_question_back(tx, planned.grade, planned.request_id)
+
+        return await self._append([NewEvent(EventKind.TOOL_RESULT, stored(result))], also)
 
     async def context(self, text: str) -> Appended:
         """Store what the model is told of its surroundings, if anything; the thread is then known to have been read."""
@@ -134,6 +171,11 @@ class RunWriter:
         """Book a model call that stored no message; true whoever owns the run, so it carries no fence but its key."""
         call_key = self._call_key()
         await self.persist(lambda tx: usage.add(tx, self._claim.run_id, call_key, spent))
+
+    async def _take_question_back(self, tx: Transaction, grade: Grade, request_id: str) -> None:
+        """Nobody may be asked any more about a call that is answered."""
+        if grade is Grade.WRITE:
+            await approval_rows.supersede(tx, self._claim.run_id, request_id)
 
     def _call_key(self) -> str:
         """A key for the next model call, so that no repetition books it twice."""

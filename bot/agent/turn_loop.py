@@ -119,8 +119,7 @@ class TurnLoop:
             over = None if is_read else await self._cut_point()
         left_open = projection.open_calls(self._writer.events)
         if over is None and left_open:
-            await self._run_again(left_open)
-            over = await self._cut_point()
+            over = await self._run_again(left_open)
         return over
 
     async def _read_earlier(self) -> bool:
@@ -152,16 +151,22 @@ class TurnLoop:
             await self._writer.spent(spent)
             return nothing
         planned = {call.id: self._gate.plan(call, self._means.mint_id()) for call in reply.message.calls}
-        stored = await self._writer.message(reply.message, list(planned.values()), spent, flat=flat)
+        questions = self._gate.questions(self._claimed.claim.run_id, reply.message.calls, planned)
+        stored = await self._writer.message(reply.message, list(planned.values()), spent, questions, flat=flat)
         if stored is not Appended.STORED:
             return await self._cut_point()
         if not reply.message.calls:
             return Finished(self._writer.events[-1].seq)
-        await self._batches.run(Batch(reply.message.calls, planned))
+        return await self._work_off(Batch(reply.message.calls, planned))
+
+    async def _work_off(self, batch: Batch) -> End | LetGo | None:
+        """Run a batch up to its cut point; a run that waits for people has none, and lets its worker go."""
+        if batch.calls and await self._batches.run(batch):
+            return LetGo()
         return await self._cut_point()
 
-    async def _run_again(self, left_open: tuple[ToolCall, ...]) -> None:
-        """Answer the calls that were open when a worker was lost: none was answered, and reads may run again.
+    async def _run_again(self, left_open: tuple[ToolCall, ...]) -> End | LetGo | None:
+        """Answer the calls that were left open: none was answered, reads may run again, and people may have decided.
 
         A call that the audit does not know is not this run's: what an older fault left open is mended, not run.
         """
@@ -169,8 +174,7 @@ class TurnLoop:
         rows = await self._writer.persist(lambda tx: audit.rows_of(tx, claim.run_id, [call.id for call in left_open]))
         known = [call for call in left_open if call.id in rows]
         planned = {call.id: self._gate.plan(call, rows[call.id].request_id) for call in known}
-        if known:
-            await self._batches.run(Batch(known, planned))
+        return await self._work_off(Batch(known, planned))
 
     async def _ask(self) -> Done[ModelReply] | End | None:
         """Ask the model; None when the brake ended it, an end when it failed.

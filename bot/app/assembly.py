@@ -190,7 +190,9 @@ class App:
     def _gate(self) -> ToolGate:
         """The tools of one run: each run has a door of its own, because its places are the run's."""
         client = EgressClient(egress_rules(self.settings), self.egress, record=self.attempts.note)
-        return ToolGate(tools(self.settings, client, self.rates), self.database, self.scrubber)
+        grace_s = self.settings.config.approvals.write_grace_s
+        made = tools(self.settings, client, self.rates)
+        return ToolGate(made, self.database, self.scrubber, write_grace_s=grace_s)
 
 
 @asynccontextmanager

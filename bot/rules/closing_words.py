@@ -37,3 +37,18 @@ def closing(grade: Grade, *, started: bool, by: InterruptKind | None) -> Closing
     if by is InterruptKind.STEER:
         return Closing(CallOutcome.SUPERSEDED, "cancelled: superseded by a message; no result")
     return Closing(CallOutcome.CANCELLED, f"cancelled: {why}; no result")
+
+
+_ENDED: Mapping[CallOutcome, str] = MappingProxyType({
+    CallOutcome.OK: "done",
+    CallOutcome.FAILED: "failed",
+    CallOutcome.BLOCKED: "blocked",
+})
+
+
+def finished(outcome: CallOutcome, status: int | None, by: InterruptKind | None) -> Closing:
+    """The answer for a write that came to its end when nobody could take its own answer in any more."""
+    if outcome not in _ENDED:
+        return closing(Grade.WRITE, started=True, by=by)
+    answered = f" (status {status})" if status is not None else ""
+    return Closing(outcome, f"{_ENDED[outcome]}{answered}: it ended while {WHY[by]}, and its own answer was not kept")

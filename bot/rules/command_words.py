@@ -23,6 +23,7 @@ class Result(StrEnum):
     JUST_FINISHED = "just_finished"
     NOTHING = "nothing"
     NEWER_REQUEST = "newer_request"
+    WAITS_FOR_APPROVAL = "waits_for_approval"
 
 
 WORDS: Mapping[Result, str | None] = MappingProxyType({
@@ -42,4 +43,41 @@ WORDS: Mapping[Result, str | None] = MappingProxyType({
     Result.JUST_FINISHED: "It had just finished; the answer is below.",
     Result.NOTHING: "There is nothing to stop here: no analysis runs in this thread.",
     Result.NEWER_REQUEST: "What runs here was asked for after that stop. Send it again, or press Stop on the card.",
+    Result.WAITS_FOR_APPROVAL: "It is not paused: it waits for somebody who may approve. Use the buttons on the card.",
 })
+
+
+class Decided(StrEnum):
+    """What pressing Approve or Deny came to."""
+
+    APPROVED = "approved"
+    DENIED = "denied"
+    YES_COUNTED = "yes_counted"
+    VOTED_ALREADY = "voted_already"
+    WAS_APPROVED = "was_approved"
+    WAS_APPROVED_TOO_LATE_TO_DENY = "was_approved_too_late_to_deny"
+    WAS_DENIED = "was_denied"
+    WAS_EXPIRED = "was_expired"
+    WAS_SUPERSEDED = "was_superseded"
+    HELD_BACK = "held_back"
+    OTHER_MESSAGE = "other_message"
+    UNKNOWN = "unknown"
+    OWN_REQUEST = "own_request"
+
+
+DECISION_WORDS: Mapping[Decided, str | None] = MappingProxyType({
+    Decided.APPROVED: None,
+    Decided.DENIED: None,
+    Decided.YES_COUNTED: "Your yes counts. Somebody else has to say yes too before it is done.",
+    Decided.VOTED_ALREADY: "You have said yes already. Somebody else has to say yes too before it is done.",
+    Decided.WAS_APPROVED: "It was already approved[ by {who}].",
+    Decided.WAS_APPROVED_TOO_LATE_TO_DENY: "It was already approved[ by {who}]. To keep it from going on, press Stop.",
+    Decided.WAS_DENIED: "It was already denied[ by {who}].",
+    Decided.WAS_EXPIRED: "Nobody said yes in time, so it is not done any more. Mention me to ask for it again.",
+    Decided.WAS_SUPERSEDED: "That is no longer valid: something else was asked since.",
+    Decided.HELD_BACK: "The analysis is being stopped, paused or steered, so this is no longer decided.",
+    Decided.OTHER_MESSAGE: "That button belongs to another message. Use the newest card.",
+    Decided.UNKNOWN: "There is nothing of that kind to decide. Use the newest card.",
+    Decided.OWN_REQUEST: "You asked for this analysis, so somebody else has to approve it.",
+})
+"""By wording templates; `who` is filled with those who decided."""

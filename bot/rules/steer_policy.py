@@ -98,6 +98,7 @@ class Arrival:
     `text` is Slack's own. `answer_ts` is the Slack time of the last answer of this chain, infinite while that answer
     is still to be posted, None where there is none. `family_at_work`: the thread's last run waits for its sub-agents,
     so the command words are for them. `first_since_settlement`: no plain message of a requester came since.
+    `approval_waits`: somebody is asked for a yes, be the run still at work or not.
     """
 
     source: Source
@@ -110,6 +111,7 @@ class Arrival:
     is_approver: bool = False
     answer_ts: Decimal | None = None
     family_at_work: bool = False
+    approval_waits: bool = False
     first_since_settlement: bool = False
 
     @property
@@ -205,7 +207,8 @@ def _as_command(arrival: Arrival, _: Overrides) -> Judgement | None:
 
 
 def _as_approval_word(arrival: Arrival, _: Overrides) -> Judgement | None:
-    if arrival.phase is not Phase.WAITING_APPROVAL or arrival.source not in INSIDERS:
+    asks = arrival.approval_waits or arrival.phase is Phase.WAITING_APPROVAL
+    if not asks or arrival.source not in INSIDERS:
         return None
     if not approval_word(arrival.text, arrival.bot_user_id):
         return None

@@ -94,6 +94,14 @@ class Limits(_Section):
     answer_tokens: Number = Field(4096, ge=1, le=1_000_000)
 
 
+class Approvals(_Section):
+    """How long a question to the approvers stands, and how long a stop waits for a write that is under way."""
+
+    expires_minutes: Length = Field(30.0, gt=0, le=1440)
+    # The watchdog settles a run that has been stopping for four seconds: a longer grace would be none.
+    write_grace_s: Length = Field(3.0, ge=0, le=4)
+
+
 class ConfigFile(_Section):
     """The TOML file."""
 
@@ -101,3 +109,4 @@ class ConfigFile(_Section):
     policy: Policy = Policy()
     limits: Limits = Limits()
     actions: dict[Name, ActionSection] = {}
+    approvals: Approvals = Approvals()

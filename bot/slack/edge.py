@@ -10,10 +10,12 @@ from bot.card.status import status_line
 from bot.errors import DatabaseUnavailableError, SlackError
 from bot.rules.inbound_message import AuthorFacts, Deletion, Edit, Message, NativeStop, OwnEcho, Press
 from bot.rules.terms import Command, Verdict
+from bot.rules.tool_policy import Vote
 from bot.slack.people import People
 from bot.slack.wording import as_object, as_text
 from bot.telemetry import log
 from storage import card_facts, cards, inbox_rows, posts, threads
+from storage.approval_presses import groups_asked
 from storage.changes import Changes
 from storage.engine import Database
 from storage.inbox import Inbox, Receipt
@@ -85,6 +87,17 @@ class Edge:
     async def clear(self, press: Press) -> None:
         """Take the menu's "Stop and clear the queue" in: a stop that takes what waits along."""
         await self.press(press, Command.STOP)
+
+    async def vote(self, press: Press, vote: Vote) -> None:
+        """Take Approve or Deny in; who is in a user group is asked of Slack before the transaction."""
+        person = await self._people.who(press.author)
+        async with self._database.transaction() as tx:
+            asked = await groups_asked(tx, press)
+        groups = {each: await self._people.members(each) for each in asked}
+        async with self._database.transaction() as tx:
+            receipt = await self._presses.approvals.press(tx, press, person, vote, groups)
+        log.info("approval.pressed", vote=vote, run_id=press.run_id, verdict=receipt.verdict, reply=receipt.reply)
+        self._answer(receipt, press.channel_id, press.author, press.thread_ts)
 
     def useless_press(self, body: Mapping[str, object]) -> None:
         """Answer a button that is not one of ours any more."""

@@ -13,8 +13,9 @@ from bot.errors import ToolArgumentsError, ToolBlockedError, ToolError, ToolTime
 from bot.rules.http_actions import HttpAction, HttpCall, call_of
 from bot.rules.messages import JsonObject
 from bot.rules.terms import CallOutcome, Grade
+from bot.rules.tool_policy import ApprovalTerms
 from bot.tools.http_get import told
-from bot.tools.tool import ApprovalTerms, CallLabel, ToolAnswer, ToolContext
+from bot.tools.tool import CallLabel, ToolAnswer, ToolContext
 
 MINUTE_S = 60.0
 _FAILED_FROM = 400

@@ -5,31 +5,38 @@ refused if anything is pending; then the brake is looked at once more; only then
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, TypeVar
 
 from bot.errors import ToolArgumentsError, ToolBlockedError, ToolError, ToolTimeoutError
-from bot.interrupts.brake import Brake
+from bot.interrupts.brake import Brake, Signal
 from bot.interrupts.races import Done, unless, unless_pulled
 from bot.rules.interrupt_order import Pending
 from bot.rules.messages import JsonObject, ToolCall, ToolSchema
 from bot.rules.redaction import REDACTED, Scrubber
 from bot.rules.scrubbed_messages import holds_mark
 from bot.rules.terms import CallOutcome, Grade
+from bot.rules.tool_policy import WriteRefusal
 from bot.telemetry import log
+from bot.tools.approvals import Write, asked, is_write, not_run, review, write_of
 from bot.tools.tool import CallLabel, Tool, ToolAnswer, ToolContext
-from storage import audit
+from storage import approvals, audit
+from storage.approvals import Asked, Use
 from storage.audit import CallEnd, PlannedCall, Start
-from storage.engine import Database
+from storage.engine import Database, Transaction
 from storage.threads import Claim
+
+T = TypeVar("T")
 
 AT_A_TIME = 3
 """Calls of one run that are under way at once (design, one door)."""
 BROKE = "The tool broke and gave no result: a fault of the tool, not of what you asked. Go on without it."
 HIDDEN = f"The arguments hold {REDACTED}, which stands where a secret was taken out. Ask again without it."
 NOT_HERE = "policy.tools"
-NO_WRITES = "This tool changes something, which needs a person's approval, and nobody is named who may approve."
+UNCERTAIN = "outcome unknown: {why}; check what happened before trying again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +55,27 @@ class NotStarted:
     by: Pending | None
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A write that waits for a person's yes."""
+
+
+Made: TypeAlias = Answered | NotStarted | Waiting | None
+Place: TypeAlias = asyncio.Semaphore | asyncio.Lock
+
+
 @dataclass(slots=True)
 class BatchCalls:
     """What the calls of one batch share: the run's claim, brake and places, and what is asked while they are at work.
 
-    `held` is given when nothing may start any more, `superseded` when running reads must end.
+    `held` is given when nothing may start any more, `superseded` when running reads must end. `turn` lets the writes
+    through one after another, in the order in which they ask.
     """
 
     claim: Claim
     brake: Brake
     places: asyncio.Semaphore
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     held: asyncio.Event = field(default_factory=asyncio.Event)
     superseded: asyncio.Event = field(default_factory=asyncio.Event)
     held_by: Pending | None = None
@@ -68,11 +86,33 @@ class BatchCalls:
         self.held.set()
 
 
-class ToolGate:
-    """The tools that a run may call, behind one gate."""
+class AfterGrace:
+    """The signal that ends a running write: a hard brake, and then its grace. A lost claim has none."""
 
-    def __init__(self, tools: Mapping[str, Tool], database: Database, scrubber: Scrubber) -> None:
+    def __init__(self, brake: Brake, grace_s: float) -> None:
+        self._brake, self._grace_s = brake, grace_s
+
+    def is_set(self) -> bool:
+        """Whether the write may not begin any more."""
+        return self._brake.is_hard
+
+    async def wait(self) -> Literal[True]:
+        """Wait until a running write is given up."""
+        await self._brake.hard_signal.wait()
+        if not self._brake.is_lost:
+            await asyncio.sleep(self._grace_s)
+        return True
+
+
+class ToolGate:
+    """The tools that a run may call, behind one gate; `write_grace_s` is how long a stop waits for a running write."""
+
+    def __init__(
+        self, tools: Mapping[str, Tool], database: Database, scrubber: Scrubber, *, write_grace_s: float = 3.0
+    ) -> None:
         self._tools, self._database, self._scrubber = tools, database, scrubber
+        self._write_grace_s = write_grace_s
+        self._attempts = itertools.count(1)
         self._permitted: AbstractSet[str] | None = None
 
     def permit(self, names: AbstractSet[str] | None) -> None:
@@ -97,34 +137,80 @@ class ToolGate:
             arguments=self._scrubbed(call.arguments),
         )
 
-    async def call(self, calls: BatchCalls, call: ToolCall, request_id: str) -> Answered | NotStarted | None:
+    def questions(self, run_id: str, calls: Sequence[ToolCall], planned: Mapping[str, PlannedCall]) -> list[Asked]:
+        """What people have to be asked before these calls may run; one that is refused anyway asks nobody."""
+        found: list[Asked] = []
+        for call in calls:
+            tool = self._tools.get(call.name)
+            if tool is not None and is_write(tool) and call.broken_arguments is None:
+                write = review(tool, run_id, call, self._scrubber)
+                found += [asked(write, planned[call.id].request_id)] if isinstance(write, Write) else []
+        return found
+
+    async def call(self, calls: BatchCalls, call: ToolCall, request_id: str) -> Made:
         """Make one call; None when a hard brake ended it: then the settlement says what became of it."""
-        refusal = self._refusal(call, request_id)
+        refusal = self._refusal(calls.claim.run_id, call)
         if refusal is not None:
-            return refusal
-        if await unless(calls.places.acquire(), calls.brake.hard_signal, calls.held) is None:
+            return self._answered(request_id, refusal, 0)
+        if is_write(self._tools[call.name]):
+            turn = calls.turn
+            return await self._in(calls, turn, lambda: self._in_place(calls, call, request_id, self._start_write))
+        return await self._in_place(calls, call, request_id, self._start)
+
+    async def _in_place(
+        self, calls: BatchCalls, call: ToolCall, request_id: str, start: Callable[..., Awaitable[Made]]
+    ) -> Made:
+        return await self._in(calls, calls.places, lambda: start(calls, call, request_id))
+
+    async def _in(self, calls: BatchCalls, place: Place, work: Callable[[], Awaitable[Made]]) -> Made:
+        """Do work in a place that has to be waited for; none is waited for once nothing may start any more."""
+        if await unless(place.acquire(), calls.brake.hard_signal, calls.held) is None:
             return None if calls.brake.is_hard else NotStarted(calls.held_by)
         try:
-            return await self._start(calls, call, request_id)
+            return await work()
         finally:
-            calls.places.release()
+            place.release()
 
-    async def _start(self, calls: BatchCalls, call: ToolCall, request_id: str) -> Answered | NotStarted | None:
-        writing = self._database.persist(lambda tx: audit.start(tx, calls.claim, request_id), give_up=lambda: False)
-        written = await unless_pulled(calls.brake, writing, hard_only=True)
-        if written is None or written.value.start is Start.LOST:
+    async def _start(self, calls: BatchCalls, call: ToolCall, request_id: str) -> Made:
+        written = await self._written(calls, lambda tx: audit.start(tx, calls.claim, request_id))
+        if written is None or written.start is Start.LOST:
             return None
-        if written.value.start is Start.PENDING:
-            return NotStarted(written.value.by)
-        return await self._run(calls, call, request_id)
+        if written.start is Start.PENDING:
+            return NotStarted(written.by)
+        return await self._run(calls, call, request_id, (calls.brake.hard_signal, calls.superseded))
 
-    async def _run(self, calls: BatchCalls, call: ToolCall, request_id: str) -> Answered | None:
+    async def _start_write(self, calls: BatchCalls, call: ToolCall, request_id: str) -> Made:
+        """Use the approval of a write, computed anew from what is about to be sent, and make the call."""
+        claim, sha256 = calls.claim, write_of(self._tools[call.name], calls.claim.run_id, call).sha256
+        token = f"{claim.worker_id}:{claim.fence}:{next(self._attempts)}"
+        used = await self._written(calls, lambda tx: approvals.use(tx, claim, request_id, sha256, token))
+        if used is None or used.use is Use.LOST:
+            return None
+        match used.use:
+            case Use.GO:
+                grace = AfterGrace(calls.brake, self._write_grace_s)
+                return await self._run(calls, call, request_id, (grace,))
+            case Use.WAITING:
+                return Waiting()
+            case Use.HELD_BACK:
+                return NotStarted(used.by)
+            case _:
+                return self._answered(request_id, not_run(used), 0)
+
+    async def _written(self, calls: BatchCalls, work: Callable[[Transaction], Awaitable[T]]) -> T | None:
+        """Write down that a call starts; None when a hard brake came first."""
+        writing = self._database.persist(work, give_up=lambda: False)
+        written = await unless_pulled(calls.brake, writing, hard_only=True)
+        return written.value if written else None
+
+    async def _run(
+        self, calls: BatchCalls, call: ToolCall, request_id: str, ends: tuple[Signal, ...]
+    ) -> Answered | None:
         context = ToolContext(request_id, calls.claim.run_id, calls.brake)
         left, elapsed_ms = asyncio.Event(), _stopwatch()
         try:
             # The run may have been stopped while the start was written down; then the work does not begin.
-            work = self._work(call, context, left, calls.claim.fence)
-            done = await unless(work, calls.brake.hard_signal, calls.superseded)
+            done = await unless(self._work(call, context, left, calls.claim.fence), *ends)
         finally:
             left.set()
         if isinstance(done, Done):
@@ -149,31 +235,30 @@ class ToolGate:
         except ToolBlockedError as blocked:
             return ToolAnswer(str(blocked), CallOutcome.BLOCKED, blocked_by=blocked.rule)
         except ToolTimeoutError as late:
-            return ToolAnswer(str(late), CallOutcome.TIMED_OUT)
+            return _uncertain(str(late)) if is_write(tool) else ToolAnswer(str(late), CallOutcome.TIMED_OUT)
         except ToolError as failed:
             return ToolAnswer(str(failed), CallOutcome.FAILED)
         # A tool that breaks is one thing among others that the model may look at: it may not end the run.
         except Exception:
             log.exception("tool.broke", run_id=context.run_id, request_id=context.request_id)
-            return ToolAnswer(BROKE, CallOutcome.FAILED)
+            return _uncertain("the tool broke") if is_write(tool) else ToolAnswer(BROKE, CallOutcome.FAILED)
 
-    def _refusal(self, call: ToolCall, request_id: str) -> Answered | None:
+    def _refusal(self, run_id: str, call: ToolCall) -> ToolAnswer | None:
         tool = self._tools.get(call.name)
         if tool is None:
             known = ", ".join(self._names()) or "none"
             text = f"There is no tool named {call.name}. The tools are: {known}."
-            return self._answered(request_id, ToolAnswer(text, CallOutcome.BLOCKED, blocked_by="unknown tool"), 0)
+            return ToolAnswer(text, CallOutcome.BLOCKED, blocked_by=WriteRefusal.UNKNOWN_TOOL.value)
         if not self._has(call.name):
             text = f"{call.name} is not a tool of this channel, or not for who asked. Go on without it."
-            return self._answered(request_id, ToolAnswer(text, CallOutcome.BLOCKED, blocked_by=NOT_HERE), 0)
+            return ToolAnswer(text, CallOutcome.BLOCKED, blocked_by=NOT_HERE)
         if call.broken_arguments is not None:
             error = ToolArgumentsError(f"The arguments are no JSON object: {call.broken_arguments[:200]}")
-            return self._answered(request_id, ToolAnswer(str(error), CallOutcome.FAILED), 0)
+            return ToolAnswer(str(error), CallOutcome.FAILED)
         if holds_mark(call.arguments):
-            return self._answered(request_id, ToolAnswer(HIDDEN, CallOutcome.BLOCKED, blocked_by="secret"), 0)
-        if tool.schema.grade is not Grade.READ:
-            return self._answered(request_id, ToolAnswer(NO_WRITES, CallOutcome.BLOCKED, blocked_by="approval"), 0)
-        return None
+            return ToolAnswer(HIDDEN, CallOutcome.BLOCKED, blocked_by="secret")
+        reviewed = review(tool, run_id, call, self._scrubber) if is_write(tool) else None
+        return reviewed if isinstance(reviewed, ToolAnswer) else None
 
     def _names(self) -> list[str]:
         return [name for name in sorted(self._tools) if self._has(name)]
@@ -204,6 +289,11 @@ def _stopwatch() -> Callable[[], int]:
     clock = asyncio.get_running_loop().time
     started = clock()
     return lambda: round((clock() - started) * 1000)
+
+
+def _uncertain(why: str) -> ToolAnswer:
+    """The answer to a write that may have happened: whoever reads that it failed tries it again."""
+    return ToolAnswer(UNCERTAIN.format(why=why), CallOutcome.UNKNOWN)
 
 
 def _superseded() -> ToolAnswer:

@@ -1,11 +1,12 @@
 """The port to a tool."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from bot.interrupts.brake import Brake
 from bot.rules.messages import JsonObject, ToolSchema
 from bot.rules.terms import CallOutcome
+from bot.rules.tool_policy import ApprovalTerms
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +24,6 @@ class CallLabel:
 
     title: str
     target: str
-
-
-@dataclass(frozen=True, slots=True)
-class ApprovalTerms:
-    """Who may say yes to a write, and for how long: ids of people and of user groups, none means nobody.
-
-    `needed` is how many people; with `not_requester` whoever asked for the run is none of them.
-    """
-
-    approvers: tuple[str, ...]
-    needed: int = 1
-    not_requester: bool = False
-    expires_s: float = 1800
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +60,16 @@ class Tool(Protocol):
         ...
 
 
+@runtime_checkable
 class WriteTool(Tool, Protocol):
-    """Something that changes the world, and so waits for a person."""
+    """A tool that changes something: `approval` says who may allow a call, `target` where every call goes."""
 
     approval: ApprovalTerms
+    target: str
 
     def shown(self, arguments: JsonObject) -> str:
-        """The complete call in plain text, as a person has to see it; ToolArgumentsError where it does not fit."""
+        """The complete call in plain text, as people review it; nothing that is sent may be left out.
+
+        Raises ToolArgumentsError where the arguments do not fit, and ToolBlockedError where a rule refuses.
+        """
         ...

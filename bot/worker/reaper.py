@@ -1,4 +1,4 @@
-"""Looks after what nobody looks after: lost workers, hung stops, overlong pauses, and people not known yet.
+"""Looks after what nobody looks after: lost workers, hung stops, overlong pauses and questions, people not known yet.
 
 Every process may run one; each step locks the thread and looks again, so that two do no harm.
 """
@@ -12,7 +12,7 @@ from bot.errors import DatabaseBusyError, DatabaseUnavailableError
 from bot.telemetry import log
 from bot.worker.faults import contained
 from bot.worker.queue_line import QueueLine
-from storage import halts, pauses, queue, settlement
+from storage import approval_rows, approvals, halts, pauses, queue, settlement
 from storage.engine import Database, Transaction
 from storage.settlement import Means
 
@@ -65,6 +65,7 @@ class Reaper:
         await self._each("run.not_reminded", await self._read(self._to_remind), self._remind)
         await contained("queue.not_repainted", self._line.look())
         await self._each("run.not_halted", await self._read(halts.unstopped), self._halt)
+        await self._each("approval.still_waits", await self._read(approval_rows.overdue), self._expire)
         await contained("people.not_judged", self._judge_people())
 
     async def _is_there(self) -> None:
@@ -103,6 +104,12 @@ class Reaper:
         async with self._database.transaction() as tx:
             await halts.stop_thread(tx, thread_id, self._means)
         log.info("run.halted", thread_id=thread_id)
+
+    async def _expire(self, overdue: tuple[str, str]) -> None:
+        async with self._database.transaction() as tx:
+            is_expired = await approvals.expire(tx, *overdue)
+        if is_expired:
+            log.info("approval.expired", approval_id=overdue[1])
 
     async def _overdue(self, tx: Transaction) -> list[tuple[str, str]]:
         return await queue.overdue_pauses(tx, self._limits.pause_s)

@@ -79,6 +79,7 @@ def upgrade() -> None:
         sa.Column("expires_at", sa.TIMESTAMP(timezone=True), nullable=True),
         sa.Column("decided_at", sa.TIMESTAMP(timezone=True), nullable=True),
         sa.Column("decided_by", sa.Text(), nullable=True),
+        sa.Column("used_by", sa.Text(), nullable=True),
         sa.ForeignKeyConstraint(["request_id"], ["tool_calls.request_id"], name=op.f("fk_approvals_request_id")),
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name=op.f("fk_approvals_run_id")),
         sa.ForeignKeyConstraint(["thread_id"], ["threads.id"], name=op.f("fk_approvals_thread_id")),

@@ -18,12 +18,13 @@ from bot.rules.messages import AssistantMessage, ToolCall, ToolSchema, Usage
 from bot.rules.redaction import Scrubber
 from bot.rules.terms import Command, Grade, InterruptKind
 from bot.tools.gate import ToolGate
-from bot.tools.tool import CallLabel, ToolAnswer
+from bot.tools.tool import CallLabel, Tool, ToolAnswer
 from bot.worker.one_run import OneRun
 from storage.engine import Database
 from tests.storage.waits import until
 
 LIMIT = 20.0
+SECRET = "hunter2-hunter2"
 ERRORS = {
     "blocked": ToolBlockedError("rule 7", "not there"),
     "late": ToolTimeoutError("no answer within 15 s"),
@@ -138,6 +139,8 @@ class Bench:
     def __init__(self, desk, database) -> None:
         self.desk, self.database = desk, database
         self.live, self.tool = Remembered(), Reading()
+        self.more: dict[str, Tool] = {}
+        self.write_grace_s = 3.0
         self.earlier: str | None = ""
         self.reading_earlier = Gates()
         self.reading_earlier.open("earlier")
@@ -157,12 +160,17 @@ class Bench:
             "database": self.database,
             "provider": self.provider,
             "model": "m1",
-            "make_gate": lambda: ToolGate({"read": self.tool}, self.database, Scrubber(())),
+            "make_gate": self.gate,
             "system_prompt": "You are careful.",
             "mint_id": lambda: f"req-{next(self._ids)}",
             "read_earlier": self._read_earlier,
         }
         return TurnMeans(**{**parts, **self.limits, **other})
+
+    def gate(self) -> ToolGate:
+        """A gate with the tool, and with more where a test has given more."""
+        tools = {"read": self.tool, **self.more}
+        return ToolGate(tools, self.database, Scrubber((SECRET,)), write_grace_s=self.write_grace_s)
 
     def works(self, claimed, **other) -> asyncio.Task:
         """Let a worker work off a claim."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.rules.command_words import WORDS, Result
+from bot.rules.command_words import DECISION_WORDS, WORDS, Decided, Result
 
 SHOWN_BY_THE_CARD = {Result.STOPPED, Result.STOPPING, Result.PAUSED, Result.PAUSING, Result.RESUMED}
 
@@ -35,3 +35,15 @@ def test_no_two_results_are_said_in_the_same_words():
 )
 def test_who_was_in_vain_is_told_what_would_work(result, way_out):
     assert way_out in WORDS[result]
+
+
+def test_every_decision_has_words_or_is_shown_by_the_card_and_no_two_the_same():
+    said = [words for words in DECISION_WORDS.values() if words]
+
+    assert set(DECISION_WORDS) == set(Decided)
+    assert {decided for decided, words in DECISION_WORDS.items() if words is None} == {
+        Decided.APPROVED,
+        Decided.DENIED,
+    }
+    assert len(said) == len(set(said))
+    assert all(words.endswith(".") and words[0].isupper() for words in said)

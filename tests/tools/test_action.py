@@ -16,8 +16,9 @@ from bot.interrupts.brake import Brake
 from bot.rules.http_actions import HttpAction, Parameter, ParameterType
 from bot.rules.messages import JsonObject
 from bot.rules.terms import CallOutcome, Grade, InterruptKind
+from bot.rules.tool_policy import ApprovalTerms
 from bot.tools.action import ActionRates, ActionTool
-from bot.tools.tool import ApprovalTerms, CallLabel, ToolAnswer, ToolContext
+from bot.tools.tool import CallLabel, ToolAnswer, ToolContext
 from tests.egress.site import LIMIT, Site, hangs, in_turn, says, serving
 
 SERVICE = Parameter("service", ParameterType.STRING, choices=("checkout", "gateway"))

@@ -97,7 +97,7 @@ async def test_a_tool_that_changes_something_does_not_run_without_an_approval(do
 
     answered = await gate.answer(called("log"))
 
-    assert (answered.outcome, answered.end.blocked_by) == (CallOutcome.BLOCKED, "approval")
+    assert (answered.outcome, answered.end.blocked_by) == (CallOutcome.BLOCKED, "no approvers configured")
     assert writing.begun == []
 
 

@@ -10,6 +10,7 @@ from bot.rules.card_menu import MENU_ACTION_ID, OFFERED, MenuChoice
 from bot.rules.card_states import Action
 from bot.rules.inbound_message import Press
 from bot.rules.terms import Command
+from bot.rules.tool_policy import Vote
 from bot.slack.edge import Edge
 from bot.slack.inbound import parse_action
 
@@ -19,12 +20,14 @@ COMMANDS: Mapping[str, Command] = MappingProxyType({
     Action.RESUME.value: Command.RESUME,
 })
 
+VOTES: Mapping[str, Vote] = MappingProxyType({Action.APPROVE.value: Vote.YES, Action.DENY.value: Vote.NO})
+
 Choose: TypeAlias = Callable[[Press], Awaitable[None]]
 """Carries out one choice of the menu; it returns when that is stored, and only then the choice is acknowledged."""
 
 
 class Buttons:
-    """Stop, Pause and Resume; and an answer to every other button, since a click without one looks like a fault.
+    """The buttons of ours, and an answer to every other one, since a click without one looks like a fault.
 
     `menu` says who carries out which choice; ValueError where a card would offer one that nobody carries out.
     """
@@ -47,7 +50,9 @@ class Buttons:
             if choose is not None:
                 await choose(press)
             return choose is not None
-        command = COMMANDS.get(press.action_id)
+        command, vote = COMMANDS.get(press.action_id), VOTES.get(press.action_id)
         if command is not None:
             await self._edge.press(press, command)
-        return command is not None
+        elif vote is not None:
+            await self._edge.vote(press, vote)
+        return command is not None or vote is not None
