@@ -7,6 +7,7 @@ import typer
 
 from bot.cli.audit import audit
 from bot.cli.demo import demo
+from bot.cli.egress import egress
 from bot.cli.halt import halt, unhalt
 from bot.cli.listen import listen
 from bot.cli.migrate import migrate
@@ -30,6 +31,7 @@ for _command in (serve, work, listen, migrate, halt, unhalt, demo):
 commands.add_typer(runs, name="runs")
 commands.add_typer(audit, name="audit")
 commands.add_typer(policy, name="policy")
+commands.add_typer(egress, name="egress")
 
 
 def _show_version(wanted: bool) -> None:
