@@ -62,7 +62,9 @@ async def a_world(database_url, *, open_gate: bool):
         stage.targets.bodies |= pages(texts)
         stage.targets.statuses["/failing"] = 500
         stage.readable += [forbidden.url] if open_gate else []
-        stage.actions = actions(target, "read" if open_gate else "write")
+        grade = "read" if open_gate else "write"
+        stage.actions = actions(target, grade)
+        stage.writable.append({"url": f"{target}/restart", "methods": ["POST"], "grade": grade})
         async with OwnModel.running(obeys(first_calls(target))) as model:
             stage.environment |= OF_THE_SETTINGS | {"OPENAI_BASE_URL": model.url}
             stage.scrubber = NoScrubber() if open_gate else scrubber_of(OF_THE_SETTINGS)
