@@ -28,6 +28,12 @@ BROAD_EXCEPTS = {
 Around a card's update; around a tool, which may break without ending its run; around a piece of a worker's own work
 (a claim, a row that the reaper found), which may break without ending the worker; around a turn.
 """
+RUNS = frozenset({"eval", "exec", "compile", "__import__", "system", "popen", "getoutput", "getstatusoutput"})
+UNPACKS = frozenset({"pickle", "marshal", "shelve", "dill"})
+STARTS = {"subprocess": frozenset({"run", "call", "Popen", "check_call", "check_output"}),
+          "os": frozenset({"system", "popen", "execv", "execve", "spawnv", "posix_spawn"}),
+          "asyncio": frozenset({"create_subprocess_shell", "create_subprocess_exec"})}  # fmt: skip
+"""What runs a text as a command or as code; the product has no use for any of it."""
 MAY_HOLD_CODE = frozenset({"bot/slack/listeners/__init__.py"})
 _BROAD = frozenset({"Exception", "BaseException"})
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -121,3 +127,31 @@ def broad_excepts(path: str, text: str) -> list[str]:
     if len(lines) == allowed:
         return []
     return [f"{path} catches everything in {len(lines)} places (lines {lines}), the table says {allowed}"]
+
+
+def runs_what_it_is_given(path: str, text: str) -> list[str]:
+    """Calls that run a text as code or as a command, or that unpack objects that run code."""
+    nodes = list(ast.walk(ast.parse(text)))
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    found = [f"{path}:{node.lineno} calls {node.func.id}" for node in calls if _is_named(node.func, RUNS)]
+    found += [f"{path}:{node.lineno} starts a process" for node in calls if _starts_a_process(node)]
+    return found + [f"{path}:{node.lineno} unpacks objects" for node in nodes if UNPACKS & set(_modules_of(node))]
+
+
+def _is_named(node: ast.expr, names: frozenset[str]) -> bool:
+    return isinstance(node, ast.Name) and node.id in names
+
+
+def _starts_a_process(node: ast.Call) -> bool:
+    has_shell = any(each.arg == "shell" for each in node.keywords)
+    function = node.func
+    if not isinstance(function, ast.Attribute) or not isinstance(function.value, ast.Name):
+        return has_shell
+    return has_shell or function.attr in STARTS.get(function.value.id, ())
+
+
+def _modules_of(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name.partition(".")[0] for alias in node.names)
+    if isinstance(node, ast.ImportFrom) and node.module:
+        yield node.module.partition(".")[0]

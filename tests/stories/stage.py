@@ -40,6 +40,7 @@ class Targets:
         self.request_ids: list[str] = []
         self.left: list[str] = []
         self.bodies: dict[str, tuple[bytes, str]] = {}
+        self.statuses: dict[str, int] = {}
         self._opened: dict[str, asyncio.Event] = {}
         self._news = asyncio.Condition()
 
@@ -49,7 +50,7 @@ class Targets:
         """Run on a free port of this machine."""
         targets = cls()
         app = web.Application()
-        app.router.add_get("/{path:.*}", targets._answer)
+        app.router.add_route("*", "/{path:.*}", targets._answer)
         runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
         await runner.setup()
         try:
@@ -83,7 +84,8 @@ class Targets:
             raise
         name = (f"this is {request.path[1:]}".encode(), "text/plain; charset=utf-8")
         body, kind = self.bodies.get(request.path, name)
-        return web.Response(body=body, headers={"Content-Type": kind})
+        status = self.statuses.get(request.path, 200)
+        return web.Response(status=status, body=body, headers={"Content-Type": kind})
 
 
 @dataclass
@@ -254,7 +256,7 @@ class Thread:
 
         return await self.stage.slack.wait_for(shows, WITHIN_S)
 
-    async def settled(self, count: int = 1) -> list[Settled]:
+    async def settled(self, count: int = 1, within: float = WITHIN_S) -> list[Settled]:
         """Wait until so many runs of the thread are settled; they come in the order of the runs."""
 
         async def look():
@@ -267,7 +269,7 @@ class Thread:
             )
             return [Settled(**row) for row in rows] if len(rows) >= count else None
 
-        return await self.stage.until(look)
+        return await self.stage.until(look, within)
 
     async def runs(self):
         """The runs of the thread, oldest first."""
