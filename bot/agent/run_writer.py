@@ -11,10 +11,11 @@ from bot.agent.history import stored
 from bot.interrupts.brake import Brake
 from bot.rules.closing_words import Closing
 from bot.rules.interrupt_order import Pending
+from bot.rules.limits import NO_RUN_LIMITS, RunLimits
 from bot.rules.messages import AssistantMessage, Event, ToolCall, ToolResult
 from bot.rules.terms import EventKind
 from bot.tools.gate import Answered
-from storage import audit, cards, history, interrupts, runs, threads, usage
+from storage import audit, cards, history, interrupts, limits, runs, threads, usage
 from storage.audit import PlannedCall
 from storage.engine import Database, Transaction
 from storage.history import Appended, NewEvent
@@ -28,8 +29,15 @@ T = TypeVar("T")
 class RunWriter:
     """The pen of one claim. Every write is fenced; one that was refused says so and leaves the history as it was."""
 
-    def __init__(self, database: Database, claim: Claim, brake: Brake, events: Sequence[Event]) -> None:
-        self._database, self._claim, self._brake = database, claim, brake
+    def __init__(
+        self,
+        database: Database,
+        claim: Claim,
+        brake: Brake,
+        events: Sequence[Event],
+        run_limits: RunLimits = NO_RUN_LIMITS,
+    ) -> None:
+        self._database, self._claim, self._brake, self._limits = database, claim, brake, run_limits
         self.events = list(events)
         self._booked = 0
         self._one_at_a_time = asyncio.Lock()
@@ -50,6 +58,7 @@ class RunWriter:
             known = self.events[-1].seq if self.events else 0
 
             async def look(tx: Transaction) -> Probed:
+                await limits.end_if_overspent(tx, self._claim, self._limits)
                 probed = await interrupts.probe(tx, self._claim, known)
                 if also is not None and probed.answer is ProbeAnswer.GO_ON:
                     await also(tx)

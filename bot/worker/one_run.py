@@ -64,7 +64,7 @@ class OneRun:
         events = await database.persist(
             lambda tx: history.load(tx, claimed.claim.thread_id), give_up=lambda: brake.is_lost
         )
-        writer = RunWriter(database, claimed.claim, brake, events)
+        writer = RunWriter(database, claimed.claim, brake, events, self._turn.limits)
         return await TurnLoop(self._turn, claimed, brake, writer).run()
 
     async def _settle(self, claimed: Claimed, brake: Brake, end: End) -> None:
