@@ -14,6 +14,7 @@ from bot.rules.interrupt_order import Pending
 from bot.rules.limits import NO_RUN_LIMITS, RunLimits
 from bot.rules.messages import AssistantMessage, Event, ToolCall, ToolResult
 from bot.rules.terms import EventKind
+from bot.tools import counting
 from bot.tools.gate import Answered
 from storage import audit, cards, history, interrupts, limits, runs, threads, usage
 from storage.audit import PlannedCall
@@ -126,6 +127,7 @@ class RunWriter:
 
     async def close(self, call: ToolCall, planned: PlannedCall, closing: Closing) -> Appended:
         """Store the true answer to a call that never started."""
+        counting.prevented()
         result = ToolResult(call.id, call.name, closing.text, closing.outcome)
         return await self._append(
             [NewEvent(EventKind.TOOL_RESULT, stored(result))],

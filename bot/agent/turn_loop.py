@@ -28,6 +28,7 @@ from bot.rules.prices import Price, cost_of
 from bot.rules.terms import FailureClass
 from bot.rules.turn_ends import Cut, Empty, End, Failed, Finished
 from bot.telemetry import log
+from bot.tools import counting
 from bot.tools.gate import ToolGate
 from storage import audit, runs
 from storage.engine import Database, Transaction
@@ -195,6 +196,7 @@ class TurnLoop:
     async def _stream(self, messages: tuple[Message, ...]) -> Done[ModelReply] | None:
         if self._brake.is_pulled:
             # A request that does not leave costs nothing.
+            counting.prevented()
             return None
         tools, limit = self._gate.schemas(), self._means.answer_tokens
         request = ModelRequest(self._model, self._means.system_prompt, messages, tools, limit)

@@ -18,6 +18,7 @@ from bot.rules.redaction import REDACTED, Scrubber
 from bot.rules.scrubbed_messages import holds_mark
 from bot.rules.terms import CallOutcome, Grade
 from bot.telemetry import log
+from bot.tools import counting
 from bot.tools.tool import CallLabel, Tool, ToolAnswer, ToolContext
 from storage import audit
 from storage.audit import CallEnd, PlannedCall, Start
@@ -112,7 +113,10 @@ class ToolGate:
     async def _start(self, calls: BatchCalls, call: ToolCall, request_id: str) -> Answered | NotStarted | None:
         writing = self._database.persist(lambda tx: audit.start(tx, calls.claim, request_id), give_up=lambda: False)
         written = await unless_pulled(calls.brake, writing, hard_only=True)
-        if written is None or written.value.start is Start.LOST:
+        if written is None:
+            counting.prevented()
+            return None
+        if written.value.start is Start.LOST:
             return None
         if written.value.start is Start.PENDING:
             return NotStarted(written.value.by)
@@ -128,9 +132,12 @@ class ToolGate:
         finally:
             left.set()
         if isinstance(done, Done):
+            counting.ended(self._tools[call.name].schema.grade, done.value.outcome)
             return done.value
         if calls.brake.is_hard:
+            counting.was_under_way(elapsed_ms())
             return None
+        counting.ended(self._tools[call.name].schema.grade, CallOutcome.SUPERSEDED)
         return self._answered(request_id, _superseded(), elapsed_ms(), interrupted=True)
 
     async def _work(self, call: ToolCall, context: ToolContext, left: asyncio.Event, fence: int) -> Answered:
@@ -139,6 +146,7 @@ class ToolGate:
         answer = await self._answer(self._tools[call.name], call.arguments, context)
         answered = self._answered(context.request_id, answer, elapsed_ms(), interrupted=left.is_set())
         if left.is_set():
+            counting.came_late()
             log.warning("call.answered_late", run_id=context.run_id, request_id=context.request_id)
             await self._database.persist(lambda tx: audit.finish_late(tx, answered.end, fence), give_up=lambda: False)
         return answered
@@ -147,6 +155,7 @@ class ToolGate:
         try:
             return await tool.run(arguments, context)
         except ToolBlockedError as blocked:
+            counting.refused(blocked.rule)
             return ToolAnswer(str(blocked), CallOutcome.BLOCKED, blocked_by=blocked.rule)
         except ToolTimeoutError as late:
             return ToolAnswer(str(late), CallOutcome.TIMED_OUT)
