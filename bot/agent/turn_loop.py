@@ -22,9 +22,9 @@ from bot.llm.validate import check_messages
 from bot.rules.blank import is_blank
 from bot.rules.limits import NO_RUN_LIMITS, RunLimits
 from bot.rules.messages import Message, ToolCall, Usage
+from bot.rules.prices import Price, cost_of
 from bot.rules.redaction import Scrubber
 from bot.rules.scrubbed_messages import scrubbed
-from bot.rules.prices import Price, cost_of
 from bot.rules.terms import FailureClass
 from bot.rules.turn_ends import Cut, Empty, End, Failed, Finished
 from bot.telemetry import log

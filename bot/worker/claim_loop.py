@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from bot.errors import DatabaseUnavailableError
 from bot.interrupts.races import to_the_end
 from bot.metrics import current
-from bot.telemetry import log
 from bot.rules.limits import NO_LIVE_LIMITS, LiveLimits
+from bot.telemetry import log
 from bot.worker.faults import contained
 from storage import queue
 from storage.engine import Database
