@@ -50,6 +50,7 @@ async def of_run(tx: Transaction, run_id: str) -> CardFacts | None:
         acted_by=(settled["decided_by"] if settled else run.acted_by) or "",
         pending=await _pending(tx, run),
         queue_position=await _position(tx, run),
+        held_by=row["held_by"] if run.state is RunState.QUEUED else None,
         steps=steps,
         round=run.round,
         open_calls=sum(step.state in {StepState.RUNNING, StepState.WAITING} for step in steps),

@@ -27,6 +27,7 @@ from storage.engine import Transaction
 from storage.oversight_tables import halts
 from storage.runs import Run
 from storage.tables import clock, inbox, interrupts
+from storage.tables import runs as runs_table
 from storage.threads import Claim, Thread
 
 KNOWN_KINDS = tuple(InterruptKind)
@@ -185,7 +186,10 @@ async def park(tx: Transaction, thread: Thread, run: Run, pause: Pending) -> Non
 async def unpark(tx: Transaction, thread: Thread, run: Run) -> None:
     """Make a paused run ready again; one that was paused before its first claim is queued again."""
     state = RunState.RUNNING if run.started_at is not None else RunState.QUEUED
-    await runs.change(tx, run.id, state=state, parked_for=None, parked_at=None, pause_id=None, acted_by=None)
+    # How long it was parked does not count as work (storage.limits).
+    parked_ms = sa.func.coalesce(sa.extract("epoch", clock() - runs_table.c.parked_at) * 1000, 0)
+    unparked = {"parked_for": None, "parked_at": None, "parked_ms": runs_table.c.parked_ms + parked_ms}
+    await runs.change(tx, run.id, state=state, pause_id=None, acted_by=None, **unparked)
     await threads.change(tx, thread.id, state=ThreadState.READY, ready_at=clock())
     await notify.notify(tx, notify.READY, thread=thread.id)
     await cards.bump(tx, run.id, at_once=True)

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
 from bot.rules.interrupt_order import Pending
+from bot.rules.limits import NO_LIVE_LIMITS, LiveLimits
 from bot.rules.terms import (
     InboxState,
     InterruptKind,
@@ -21,6 +22,7 @@ from bot.rules.terms import (
 from bot.rules.turn_ends import Abandoned, Cut, End, TimedOut
 from storage import cards, closing, inbox_rows, notify, runs, settlement, taking, threads
 from storage.engine import Transaction
+from storage.limits import may_begin, note_held, one_claim_at_a_time
 from storage.oversight_tables import halts
 from storage.runs import Run
 from storage.settlement import Means, Settled, stored_end
@@ -73,16 +75,24 @@ async def register(tx: Transaction, worker_id: str) -> None:
 
 
 async def claim(
-    tx: Transaction, worker_id: str, means: Means, picked: Callable[[str], None] = lambda _: None
+    tx: Transaction,
+    worker_id: str,
+    means: Means,
+    picked: Callable[[str], None] = lambda _: None,
+    limits: LiveLimits = NO_LIVE_LIMITS,
 ) -> Claimed | Settled | Unclaimed:
-    """Claim the thread that has waited longest; `picked` is told which, before anything about it can go wrong.
+    """Claim the thread that has waited longest, of those whose run may begin.
+
+    `picked` is told which, before anything about it can go wrong.
 
     The first claim of a run takes the waiting messages into the history. A run whose newest message is older than
     the thread's last stop is settled instead of started, and one whose end is stored is settled with that end.
     """
-    thread_id = await _ready_thread(tx)
+    await one_claim_at_a_time(tx, limits)
+    thread_id = await _ready_thread(tx, limits)
     if thread_id is None or not await _is_alive(tx, worker_id):
-        return Unclaimed.LOCKED if await _any_ready(tx) else Unclaimed.NONE_READY
+        await note_held(tx, limits)
+        return Unclaimed.LOCKED if await _any_ready(tx, limits) else Unclaimed.NONE_READY
     picked(thread_id)
     thread = await threads.lock(tx, thread_id)
     run = await runs.newest(tx, thread_id)
@@ -195,7 +205,7 @@ async def _begin(tx: Transaction, thread: Thread, run: Run) -> None:
     waiting = await inbox_rows.waiting(tx, thread.id, TAKEN_AT_FIRST_CLAIM)
     taken = await taking.take(tx, thread, run.id, waiting)
     progress = thread.event_seq + len(taken)
-    await runs.change(tx, run.id, state=RunState.RUNNING, started_at=clock(), progress_seq=progress)
+    await runs.change(tx, run.id, state=RunState.RUNNING, started_at=clock(), progress_seq=progress, held_by=None)
     await cards.bump(tx, run.id, at_once=True)
 
 
@@ -206,11 +216,11 @@ async def _continue(tx: Transaction, thread: Thread, run: Run) -> None:
         await runs.change(tx, run.id, progress_seq=run.progress_seq + answered.event_seq - thread.event_seq)
 
 
-async def _ready_thread(tx: Transaction) -> str | None:
+async def _ready_thread(tx: Transaction, limits: LiveLimits) -> str | None:
     ready = (
         sa
         .select(threads_table.c.id)
-        .where(_is_ready())
+        .where(_is_ready(), may_begin(limits))
         .order_by(threads_table.c.ready_at)
         .limit(1)
         .with_for_update(skip_locked=True)
@@ -224,8 +234,8 @@ def _is_ready() -> sa.ColumnElement[bool]:
     return sa.and_(threads_table.c.state == ThreadState.READY, threads_table.c.ready_at <= clock(), ~_HALTED)
 
 
-async def _any_ready(tx: Transaction) -> bool:
-    ready = sa.select(threads_table.c.id).where(_is_ready())
+async def _any_ready(tx: Transaction, limits: LiveLimits) -> bool:
+    ready = sa.select(threads_table.c.id).where(_is_ready(), may_begin(limits))
     return (await tx.execute(ready.limit(1))).first() is not None
 
 

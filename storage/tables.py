@@ -27,7 +27,6 @@ metadata = sa.MetaData(
 clock = sa.func.clock_timestamp
 """The database's clock: leases are written and judged with it, so that no worker's own clock matters."""
 
-
 threads = sa.Table(
     "threads",
     metadata,
@@ -107,6 +106,7 @@ runs = sa.Table(
     text_column("state"),
     text_column("parked_for", null=True),
     time_column("parked_at"),
+    number_column("parked_ms"),
     text_column("pause_id", null=True),
     text_column("acted_by", null=True),
     text_column("requested_by"),

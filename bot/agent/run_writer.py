@@ -11,8 +11,10 @@ from bot.agent.history import open_calls, stored
 from bot.interrupts.brake import Brake
 from bot.rules.closing_words import Closing
 from bot.rules.interrupt_order import Pending
+from bot.rules.limits import NO_RUN_LIMITS, RunLimits
 from bot.rules.messages import AssistantMessage, Event, ToolCall, ToolResult
 from bot.rules.terms import EventKind, Grade
+from bot.tools import counting
 from bot.tools.gate import Answered
 from storage import (
     approval_rows,
@@ -21,6 +23,7 @@ from storage import (
     cards,
     history,
     interrupts,
+    limits,
     runs,
     suspension,
     threads,
@@ -40,8 +43,15 @@ T = TypeVar("T")
 class RunWriter:
     """The pen of one claim. Every write is fenced; one that was refused says so and leaves the history as it was."""
 
-    def __init__(self, database: Database, claim: Claim, brake: Brake, events: Sequence[Event]) -> None:
-        self._database, self._claim, self._brake = database, claim, brake
+    def __init__(
+        self,
+        database: Database,
+        claim: Claim,
+        brake: Brake,
+        events: Sequence[Event],
+        run_limits: RunLimits = NO_RUN_LIMITS,
+    ) -> None:
+        self._database, self._claim, self._brake, self._limits = database, claim, brake, run_limits
         self.events = list(events)
         self._booked = 0
         self._one_at_a_time = asyncio.Lock()
@@ -67,6 +77,7 @@ class RunWriter:
             left_open = bool(open_calls(self.events))
 
             async def look(tx: Transaction) -> Probed:
+                await limits.end_if_overspent(tx, self._claim, self._limits)
                 if left_open:
                     await suspension.answer_before_a_pause(tx, self._claim)
                 probed = await interrupts.probe(tx, self._claim, known)
@@ -152,6 +163,7 @@ class RunWriter:
 
     async def close(self, call: ToolCall, planned: PlannedCall, closing: Closing) -> Appended:
         """Store the true answer to a call that never started."""
+        counting.prevented()
         result = ToolResult(call.id, call.name, closing.text, closing.outcome)
 
         async def also(tx: Transaction) -> None:

@@ -4,7 +4,7 @@ It asks at every cut point whether it may go on, and never decides that by itsel
 talks to Slack: what Slack alone knows comes in as a callable.
 """
 
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,12 +20,15 @@ from bot.interrupts.races import Done, unless_pulled
 from bot.llm.provider import ModelReply, ModelRequest, Provider
 from bot.llm.validate import check_messages
 from bot.rules.blank import is_blank
+from bot.rules.limits import NO_RUN_LIMITS, RunLimits
 from bot.rules.messages import Message, ToolCall, Usage
+from bot.rules.prices import Price, cost_of
 from bot.rules.redaction import Scrubber
 from bot.rules.scrubbed_messages import scrubbed
 from bot.rules.terms import FailureClass
 from bot.rules.turn_ends import Cut, Empty, End, Failed, Finished
 from bot.telemetry import log
+from bot.tools import counting
 from bot.tools.gate import ToolGate
 from storage import audit, runs
 from storage.engine import Database, Transaction
@@ -66,6 +69,8 @@ class TurnMeans:
     answer_tokens: int = 4096
     model_patience: Patience = field(default_factory=Patience)
     scrubber: Scrubber = field(default_factory=Scrubber)
+    limits: RunLimits = NO_RUN_LIMITS
+    prices: Mapping[str, Price] = field(default_factory=dict)
 
 
 NO_EARLIER = "(The earlier messages of this thread could not be read: you have seen none of them.)"
@@ -145,7 +150,7 @@ class TurnLoop:
 
     async def _take(self, reply: ModelReply, *, flat: bool) -> End | LetGo | None:
         """Store a finished message; then it is the end, or its calls are run."""
-        spent = Spent(self._means.provider.name, self._model, reply.usage)
+        spent = self._spent(reply.usage)
         nothing = _without_message(reply)
         if nothing is not None:
             await self._writer.spent(spent)
@@ -195,6 +200,7 @@ class TurnLoop:
     async def _stream(self, messages: tuple[Message, ...]) -> Done[ModelReply] | None:
         if self._brake.is_pulled:
             # A request that does not leave costs nothing.
+            counting.prevented()
             return None
         tools, limit = self._gate.schemas(), self._means.answer_tokens
         request = ModelRequest(self._model, self._means.system_prompt, messages, tools, limit)
@@ -214,7 +220,11 @@ class TurnLoop:
     def _estimate(self, request: ModelRequest) -> Spent:
         """What a call that was cut or broke off has cost: nobody reports it, and it is not free."""
         characters = len(request.system) + sum(len(str(message)) for message in request.messages)
-        return Spent(self._means.provider.name, self._model, Usage(characters // 4, 0, reported=False))
+        return self._spent(Usage(characters // 4, 0, reported=False))
+
+    def _spent(self, tokens: Usage) -> Spent:
+        cost = cost_of(self._means.prices.get(self._model), tokens)
+        return Spent(self._means.provider.name, self._model, tokens, cost)
 
     async def _messages(self) -> tuple[Message, ...]:
         """The history as the model is sent it: mended where an older fault left a hole, and checked."""

@@ -18,6 +18,7 @@ from bot.app.attempts import AttemptLog
 from bot.app.database import ready_database
 from bot.app.door import egress_means, egress_rules
 from bot.app.ids import mint_id
+from bot.app.limits import live_limits, prices, run_limits
 from bot.app.services import answer_parts, check_actions, provider, tools
 from bot.app.slack import SLACK_TIMEOUT_S, Slack, authorizer, check_app_token, connect_slack, scrubbing
 from bot.app.tool_access import ToolAccess
@@ -40,7 +41,7 @@ from bot.slack.people import People
 from bot.telemetry import log
 from bot.tools.action import ActionRates
 from bot.tools.gate import ToolGate
-from bot.worker.claim_loop import ClaimLoop
+from bot.worker.claim_loop import ClaimLoop, Room
 from bot.worker.drain import Drain, Ordered
 from bot.worker.heartbeat import Heartbeat, Lease
 from bot.worker.one_run import OneRun
@@ -80,7 +81,8 @@ class App:
         # An empty one is false.
         limits, live = self.settings.config.limits, LiveRuns() if live is None else live
         one_run = OneRun(self._turn(), self.means, live)
-        claims = ClaimLoop(self.database, self.means, one_run.work, at_once=limits.runs_at_once, poll_s=1.0)
+        room = Room(limits.runs_at_once, 1.0, live_limits(self.settings))
+        claims = ClaimLoop(self.database, self.means, one_run.work, room)
         lease = Lease(min(1.0, limits.lease_s / 5), limits.lease_s, limits.lease_s * 0.8)
         order = Ordered(asked_to_end or asyncio.Event(), limits.drain_s)
         drain = Drain(self.database, claims, live, mint_id, order)
@@ -89,7 +91,7 @@ class App:
     def reaper(self) -> Reaper:
         """Who looks after what nobody looks after; every process has one, so that no hung worker holds anything."""
         limits = self.settings.config.limits
-        stay = Limits(limits.lease_s, pause_s=limits.pause_hours * 3600)
+        stay = Limits(limits.lease_s, pause_s=limits.pause_hours * 3600, run_minutes=limits.run_minutes)
         return Reaper(self.database, self.means, stay, self.edge.judge_waiting)
 
     def publisher(self, pace: Pace | None = None) -> Publisher:
@@ -185,6 +187,8 @@ class App:
             answer_tokens=limits.answer_tokens,
             scrubber=self.scrubber,
             model_patience=Patience(replace(MODEL, tries=limits.model_tries), self.egress.jitter),
+            limits=run_limits(self.settings),
+            prices=prices(self.settings),
         )
 
     def _gate(self) -> ToolGate:

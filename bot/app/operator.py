@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from bot.app.database import ready_database
 from bot.app.ids import mint_id
-from bot.card.answer import parts
+from bot.app.services import answer_parts
 from bot.rules.terms import InterruptKind, InterruptSource
 from bot.settings.environment import Settings
 from storage import halts, unsettled
@@ -30,8 +30,8 @@ AT_A_TIME = 5
 class Operator:
     """The operator at work; `who` is the name that the records and the cards say."""
 
-    def __init__(self, database: Database, who: str) -> None:
-        self._database, self._who, self._means = database, who, Means(mint_id, parts)
+    def __init__(self, database: Database, who: str, means: Means) -> None:
+        self._database, self._who, self._means = database, who, means
 
     async def runs(self) -> list[Unsettled]:
         """Every run that has not ended, the oldest first."""
@@ -87,6 +87,6 @@ async def operator(settings: Settings, who: str) -> AsyncIterator[Operator]:
     """The operator on the database of these settings."""
     database = Database(await ready_database(settings), pool_size=AT_A_TIME)
     try:
-        yield Operator(database, who)
+        yield Operator(database, who, Means(mint_id, answer_parts(settings)))
     finally:
         await database.close()

@@ -13,6 +13,7 @@ from bot.card.steps import call_name
 from bot.card.text import count, duration, took
 from bot.rules.card_facts import CardFacts, StepFacts, StepState
 from bot.rules.failure_words import ending_words, failure_words
+from bot.rules.limits import held_words
 from bot.rules.terms import FailureClass, Grade, InterruptKind, SettleReason
 
 REMINDER = "It ends within a day unless somebody resumes it."
@@ -24,6 +25,10 @@ def _when_known(value: int | None, words: Callable[[int], str] = str) -> Line:
 
 def _next_place(facts: CardFacts, now: float) -> Line:
     return _when_known(facts.queue_position, lambda place: "Next in line" if place == 1 else f"Number {place} in line")
+
+
+def _held(facts: CardFacts, now: float) -> Line:
+    return spans.own(held_words(facts.held_by))
 
 
 def _in_flight(facts: CardFacts, now: float) -> Line:
@@ -147,6 +152,7 @@ FILLS: Mapping[str, Callable[[CardFacts, float], Line]] = MappingProxyType({
     "continued": lambda facts, _: spans.link("Continued below.", facts.next_card_permalink),
     "ending": _ending,
     "failure": _failure,
+    "held": _held,
     "message": _message,
     "next": lambda facts, _: spans.own(str(facts.round + 1)),
     "now": _in_flight,
@@ -160,6 +166,7 @@ FILLS: Mapping[str, Callable[[CardFacts, float], Line]] = MappingProxyType({
     "step": lambda facts, _: _when_known(facts.round),
     "steps": lambda facts, _: _when_known(facts.round, lambda number: count(number, "step")),
     "took": _took,
+    "turn": lambda facts, _: spans.own("its turn" if held_words(facts.held_by) else "a free worker"),
     "usage": usage_words,
     "who": lambda facts, _: spans.person(facts.acted_by),
 })

@@ -7,6 +7,7 @@ steered was withdrawn.
 """
 
 import asyncio
+import time
 from typing import Literal, Protocol
 
 from bot.rules.terms import InterruptKind
@@ -30,7 +31,7 @@ class Signal(Protocol):
 class Brake:
     """The brake of one run, from its claim until it is let go."""
 
-    __slots__ = ("_any", "_hard", "_kinds", "_lost", "_news", "_pulls")
+    __slots__ = ("_any", "_hard", "_kinds", "_lost", "_news", "_pulls", "_since")
 
     def __init__(self) -> None:
         self._kinds: set[InterruptKind] = set()
@@ -39,10 +40,12 @@ class Brake:
         self._news = asyncio.Event()
         self._lost = False
         self._pulls = 0
+        self._since: dict[InterruptKind, float] = {}
 
     def pull(self, kind: InterruptKind) -> None:
         """Ask the run to end or to suspend; pulling twice is pulling once."""
         self._kinds.add(kind)
+        self._since.setdefault(kind, time.monotonic())
         self._pulls += 1
         self._any.set()
         self._news.set()
@@ -54,6 +57,7 @@ class Brake:
         """Take soft pulls back after a look that found nothing; not when one came after the look began."""
         if pulls == self._pulls and not self._hard.is_set():
             self._kinds.clear()
+            self._since.clear()
             self._any.clear()
 
     def lose(self) -> None:
@@ -70,6 +74,11 @@ class Brake:
     def kinds(self) -> frozenset[InterruptKind]:
         """What the brake was pulled for."""
         return frozenset(self._kinds)
+
+    def pulled_for_s(self, kind: InterruptKind) -> float | None:
+        """Seconds since it was first pulled for this; None where it was not."""
+        since = self._since.get(kind)
+        return None if since is None else time.monotonic() - since
 
     @property
     def pulls(self) -> int:

@@ -81,6 +81,7 @@ class CardFacts:
     pending: interrupts that wait to be carried out, with who asked for each (a user id or a name, may be empty).
     round: how many model messages of the run are stored, so the number of the step under way; 0 before the first.
     started_at: of the first claim; of a queued run, when it was asked for. queue_position: 1 is next.
+    held_by: the limit of live runs that a queued run waits for (LiveLimit).
     pause_id: names the pause that holds, for the Resume button.
     paused_at: of the pause that holds or that ended the run; None once it was resumed, or it would be told as the end.
     open_calls: calls without an answer. waiting_messages start the next run, held_messages wait for Resume,
@@ -105,6 +106,7 @@ class CardFacts:
     acted_by: str = ""
     pending: tuple[tuple[InterruptKind, str], ...] = ()
     queue_position: int | None = None
+    held_by: str | None = None
     steps: tuple[StepFacts, ...] = ()
     round: int = 0
     open_calls: int = 0

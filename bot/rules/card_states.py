@@ -71,7 +71,7 @@ class StateRow:
 _ALL = tuple(Listing)
 
 CARD_STATES: Mapping[CardState, StateRow] = MappingProxyType({
-    CardState.QUEUED: StateRow("waiting for a free worker", "[{place}.]", (Action.STOP,)),
+    CardState.QUEUED: StateRow("waiting for {turn}", "[{place}.][ {held}.]", (Action.STOP,)),
     CardState.RUNNING: StateRow("investigating[ · step {step}]", "{now}", (Action.PAUSE, Action.STOP)),
     CardState.STEER_RECEIVED: StateRow(
         "changing course", "Taking in {message}[ when {open} back][ (at most {patience})].", (Action.STOP,)
@@ -111,6 +111,7 @@ HOLES: Mapping[str, str] = MappingProxyType({
     "continued": '"Continued below.", a link to the next card',
     "ending": "what is waited for: 2 reads dropped; waiting up to 3 s for Restart checkout",
     "failure": "what happened and who can mend it",
+    "held": "the limit that it waits for: This channel may have no more analyses at work",
     "message": "@ben's message",
     "next": "the number of the next step",
     "now": "the call in flight: Read metrics of checkout, its address, 3 s",
@@ -124,6 +125,7 @@ HOLES: Mapping[str, str] = MappingProxyType({
     "step": "the number of the step under way",
     "steps": "5 steps",
     "took": "2 min 10 s",
+    "turn": "a free worker, or: its turn",
     "usage": "14 calls · 0.04 USD",
     "who": "@ana",
 })

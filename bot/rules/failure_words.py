@@ -47,7 +47,7 @@ FAILURE_WORDS: Mapping[FailureClass, str] = MappingProxyType({
     ),
     FailureClass.BUDGET: (
         "This analysis has used up what it may use. Ask a narrower question. "
-        f"{_OPERATOR} raise rounds under limits in the settings file."
+        f"{_OPERATOR} raise rounds, run_tokens or run_cost_usd under limits in the settings file."
     ),
     FailureClass.INTERNAL: f"Something went wrong inside Steersman. Ask again. {_LOG}",
 })

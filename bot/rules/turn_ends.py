@@ -93,7 +93,7 @@ def _cut(by: Pending) -> Outcome:
     if by.kind is InterruptKind.STOP and by.source is InterruptSource.TIMEOUT:
         return Outcome(SettleReason.TIMED_OUT, decided_by=by)
     if by.kind is InterruptKind.STOP and by.source is InterruptSource.POLICY:
-        return Outcome(SettleReason.FAILED, failure=FailureClass.BUDGET, decided_by=by)
+        return Outcome(SettleReason.FAILED, failure=FailureClass.BUDGET, detail=by.requested_by, decided_by=by)
     return Outcome(CUT_REASONS[by.kind], decided_by=by)
 
 

@@ -92,6 +92,27 @@ class Limits(_Section):
     model_tries: Number = Field(3, ge=1, le=10)
     model_idle_seconds: Length = Field(60.0, gt=0, le=3600)
     answer_tokens: Number = Field(4096, ge=1, le=1_000_000)
+    run_minutes: Length = Field(60.0, gt=0, le=10_000)
+    run_tokens: Number | None = Field(None, ge=1)
+    run_cost_usd: Length | None = Field(None, gt=0)
+    live_runs_per_person: Number | None = Field(None, ge=1)
+    live_runs_per_channel: Number | None = Field(None, ge=1)
+    live_runs_per_workspace: Number | None = Field(None, ge=1)
+
+
+class Price(_Section):
+    """What a model costs: US dollars for a million tokens."""
+
+    name: str = Field(min_length=1)
+    input: Length = Field(ge=0)
+    output: Length = Field(ge=0)
+    cached: Length | None = Field(None, ge=0)
+
+
+class Models(_Section):
+    """What is known of the models: their prices."""
+
+    prices: tuple[Price, ...] = ()
 
 
 class Approvals(_Section):
@@ -110,3 +131,4 @@ class ConfigFile(_Section):
     limits: Limits = Limits()
     actions: dict[Name, ActionSection] = {}
     approvals: Approvals = Approvals()
+    models: Models = Models()

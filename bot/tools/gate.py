@@ -21,6 +21,7 @@ from bot.rules.scrubbed_messages import holds_mark
 from bot.rules.terms import CallOutcome, Grade
 from bot.rules.tool_policy import WriteRefusal
 from bot.telemetry import log
+from bot.tools import counting
 from bot.tools.approvals import Write, asked, is_write, not_run, review, write_of
 from bot.tools.tool import CallLabel, Tool, ToolAnswer, ToolContext
 from storage import approvals, audit
@@ -201,7 +202,10 @@ class ToolGate:
         """Write down that a call starts; None when a hard brake came first."""
         writing = self._database.persist(work, give_up=lambda: False)
         written = await unless_pulled(calls.brake, writing, hard_only=True)
-        return written.value if written else None
+        if written is None:
+            counting.prevented()
+            return None
+        return written.value
 
     async def _run(
         self, calls: BatchCalls, call: ToolCall, request_id: str, ends: tuple[Signal, ...]
@@ -214,9 +218,12 @@ class ToolGate:
         finally:
             left.set()
         if isinstance(done, Done):
+            counting.ended(self._tools[call.name].schema.grade, done.value.outcome)
             return done.value
         if calls.brake.is_hard:
+            counting.was_under_way(elapsed_ms())
             return None
+        counting.ended(self._tools[call.name].schema.grade, CallOutcome.SUPERSEDED)
         return self._answered(request_id, _superseded(), elapsed_ms(), interrupted=True)
 
     async def _work(self, call: ToolCall, context: ToolContext, left: asyncio.Event, fence: int) -> Answered:
@@ -225,6 +232,7 @@ class ToolGate:
         answer = await self._answer(self._tools[call.name], call.arguments, context)
         answered = self._answered(context.request_id, answer, elapsed_ms(), interrupted=left.is_set())
         if left.is_set():
+            counting.came_late()
             log.warning("call.answered_late", run_id=context.run_id, request_id=context.request_id)
             await self._database.persist(lambda tx: audit.finish_late(tx, answered.end, fence), give_up=lambda: False)
         return answered
@@ -233,6 +241,7 @@ class ToolGate:
         try:
             return await tool.run(arguments, context)
         except ToolBlockedError as blocked:
+            counting.refused(blocked.rule)
             return ToolAnswer(str(blocked), CallOutcome.BLOCKED, blocked_by=blocked.rule)
         except ToolTimeoutError as late:
             return _uncertain(str(late)) if is_write(tool) else ToolAnswer(str(late), CallOutcome.TIMED_OUT)

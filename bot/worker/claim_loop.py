@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
 from bot.errors import DatabaseUnavailableError
 from bot.interrupts.races import to_the_end
 from bot.metrics import current
+from bot.rules.limits import NO_LIVE_LIMITS, LiveLimits
 from bot.telemetry import log
 from bot.worker.faults import contained
 from storage import queue
@@ -21,20 +23,26 @@ LOCKED_S = 0.02
 """Seconds until a ready thread that was locked is tried again: a second copy of its message holds it that long."""
 
 
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much a worker takes on: so many runs at once, under these limits of live runs.
+
+    poll_s: how long it waits without a hint before it looks by itself.
+    """
+
+    at_once: int
+    poll_s: float
+    limits: LiveLimits = NO_LIVE_LIMITS
+
+
 class ClaimLoop:
-    """The claims of one worker; `poll_s` is how long it waits without a hint before it looks by itself."""
+    """The claims of one worker."""
 
     def __init__(
-        self,
-        database: Database,
-        means: Means,
-        work: Callable[[Claimed], Awaitable[None]],
-        *,
-        at_once: int,
-        poll_s: float,
+        self, database: Database, means: Means, work: Callable[[Claimed], Awaitable[None]], room: Room
     ) -> None:
         self._database, self._means, self._work = database, means, work
-        self._at_once, self._poll_s = at_once, poll_s
+        self._at_once, self._poll_s, self._limits = room.at_once, room.poll_s, room.limits
         self._hint, self._room = asyncio.Event(), asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._broke: dict[str, int] = {}
@@ -115,7 +123,7 @@ class ClaimLoop:
 
     async def _take(self, worker_id: str, picked: list[str]) -> Claimed | Settled | Unclaimed:
         async with self._database.transaction() as tx:
-            return await queue.claim(tx, worker_id, self._means, picked.append)
+            return await queue.claim(tx, worker_id, self._means, picked.append, self._limits)
 
     async def _put_off(self, thread_id: str) -> None:
         """Have a thread whose claim broke wait, longer each time, so that all others have their turn."""
@@ -141,6 +149,9 @@ class ClaimLoop:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         self._room.set()
+        if self._limits.any:
+            # A run that waited for this one to end may begin now.
+            self._hint.set()
 
     async def _end_all(self) -> None:
         for task in self._tasks:

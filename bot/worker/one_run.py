@@ -6,14 +6,15 @@ of the database is no end of a run: it is handed back, and goes on when the data
 
 import asyncio
 
+from bot import metrics
 from bot.agent.run_writer import RunWriter
 from bot.agent.turn_loop import LetGo, TurnLoop, TurnMeans
 from bot.errors import DatabaseUnavailableError, SettingsError
 from bot.interrupts.brake import Brake
 from bot.interrupts.races import to_the_end
 from bot.interrupts.watcher import LiveRuns
-from bot.rules.terms import FailureClass
-from bot.rules.turn_ends import End, Failed
+from bot.rules.terms import FailureClass, InterruptKind, SettleReason
+from bot.rules.turn_ends import Cut, End, Failed
 from bot.telemetry import log
 from storage import draining, history, queue, settlement
 from storage.queue import Claimed
@@ -48,6 +49,7 @@ class OneRun:
     async def _settled_or_let_go(self, claimed: Claimed, brake: Brake) -> None:
         try:
             end = await self._turn_end(claimed, brake)
+            _measure_cut(end, brake)
             if isinstance(end, LetGo):
                 await self._let_go(claimed, brake)
                 return
@@ -64,7 +66,7 @@ class OneRun:
         events = await database.persist(
             lambda tx: history.load(tx, claimed.claim.thread_id), give_up=lambda: brake.is_lost
         )
-        writer = RunWriter(database, claimed.claim, brake, events)
+        writer = RunWriter(database, claimed.claim, brake, events, self._turn.limits)
         return await TurnLoop(self._turn, claimed, brake, writer).run()
 
     async def _settle(self, claimed: Claimed, brake: Brake, end: End) -> None:
@@ -74,6 +76,8 @@ class OneRun:
         if settled is None:
             log.info("run.lost", run_id=claimed.claim.run_id, fence=claimed.claim.fence)
             return
+        if settled.reason is SettleReason.STOPPED and (waited := brake.pulled_for_s(InterruptKind.STOP)) is not None:
+            metrics.current().quiet_after_stop(waited)
         log.info("run.settled", run_id=settled.run_id, reason=settled.reason, fence=claimed.claim.fence)
 
     async def _let_go(self, claimed: Claimed, brake: Brake) -> None:
@@ -92,3 +96,10 @@ class OneRun:
                     await queue.give_back(tx, claimed.claim)
         except OUTAGES:
             log.warning("run.not_handed_back", run_id=claimed.claim.run_id)
+
+
+def _measure_cut(end: End | LetGo, brake: Brake) -> None:
+    is_steered = isinstance(end, Cut) and end.by.kind is InterruptKind.STEER
+    waited = brake.pulled_for_s(InterruptKind.STEER) if is_steered else None
+    if waited is not None:
+        metrics.current().cut_after_steer(waited)

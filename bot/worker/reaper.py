@@ -12,7 +12,7 @@ from bot.errors import DatabaseBusyError, DatabaseUnavailableError
 from bot.telemetry import log
 from bot.worker.faults import contained
 from bot.worker.queue_line import QueueLine
-from storage import approval_rows, approvals, halts, pauses, queue, settlement
+from storage import approval_rows, approvals, halts, limits, pauses, queue, settlement
 from storage.engine import Database, Transaction
 from storage.settlement import Means
 
@@ -21,11 +21,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds: a worker's lease, the grace of a stop that hangs, and the longest pause (design, sections 6 and 7)."""
+    """Seconds: a worker's lease, the grace of a stop that hangs, and the longest pause (design, sections 6 and 7).
+
+    run_minutes: how long a run may work.
+    """
 
     lease_s: float = 15.0
     hung_stop_s: float = 4.0
     pause_s: float = 72 * 3600.0
+    run_minutes: float | None = None
     look_every_s: float = 1.0
 
 
@@ -33,9 +37,9 @@ class Reaper:
     """One reaper."""
 
     def __init__(
-        self, database: Database, means: Means, limits: Limits, judge_people: Callable[[], Awaitable[None]]
+        self, database: Database, means: Means, settings: Limits, judge_people: Callable[[], Awaitable[None]]
     ) -> None:
-        self._database, self._means, self._limits = database, means, limits
+        self._database, self._means, self._limits = database, means, settings
         self._judge_people = judge_people
         self._line = QueueLine(database)
 
@@ -64,6 +68,7 @@ class Reaper:
         await self._each("run.still_paused", await self._read(self._overdue), self._end_pause)
         await self._each("run.not_reminded", await self._read(self._to_remind), self._remind)
         await contained("queue.not_repainted", self._line.look())
+        await self._each("run.still_works", await self._read(self._late), self._end_late)
         await self._each("run.not_halted", await self._read(halts.unstopped), self._halt)
         await self._each("approval.still_waits", await self._read(approval_rows.overdue), self._expire)
         await contained("people.not_judged", self._judge_people())
@@ -99,6 +104,15 @@ class Reaper:
         async with self._database.transaction() as tx:
             await settlement.overdue_stop(tx, *hung, self._limits.hung_stop_s, self._means)
         log.warning("run.stop_was_hung", run_id=hung[1])
+
+    async def _late(self, tx: Transaction) -> list[tuple[str, str]]:
+        minutes = self._limits.run_minutes
+        return await limits.overdue(tx, minutes) if minutes is not None else []
+
+    async def _end_late(self, late: tuple[str, str]) -> None:
+        async with self._database.transaction() as tx:
+            await limits.end_overdue(tx, *late, self._limits.run_minutes or 0, self._means)
+        log.info("run.out_of_time", run_id=late[1])
 
     async def _halt(self, thread_id: str) -> None:
         async with self._database.transaction() as tx:

@@ -239,6 +239,20 @@ def test_a_queued_run_is_not_said_to_have_started():
     assert not any("started" in piece for piece in told)
 
 
+@pytest.mark.parametrize(
+    ("held_by", "line"),
+    [
+        ("person", "Number 3 in line. One person may have no more analyses at work."),
+        ("channel", "Number 3 in line. This channel may have no more analyses at work."),
+        ("workspace", "Number 3 in line. This workspace may have no more analyses at work."),
+    ],
+)
+def test_a_run_that_a_limit_holds_says_its_place_and_why_and_promises_no_worker(held_by, line):
+    held = replace(SAMPLES[CardState.QUEUED], held_by=held_by)
+
+    assert words(held)[:2] == ("waiting for its turn", line)
+
+
 def test_a_run_that_waits_for_a_yes_is_not_said_to_be_paused():
     waiting = replace(SAMPLES[CardState.WANTS_APPROVAL], paused_at=NOW - 10)
 

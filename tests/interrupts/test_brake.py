@@ -120,3 +120,24 @@ async def test_the_signals_say_what_the_brake_says(kind):
 
     assert before == (False, False)
     assert (brake.soft_signal.is_set(), brake.hard_signal.is_set()) == (True, kind in HARD)
+
+
+def test_a_brake_knows_how_long_ago_it_was_first_pulled_for_something():
+    brake = Brake()
+    brake.pull(InterruptKind.STOP)
+    first = brake.pulled_for_s(InterruptKind.STOP)
+    brake.pull(InterruptKind.STOP)
+
+    again = brake.pulled_for_s(InterruptKind.STOP)
+
+    assert 0 <= first <= again
+    assert brake.pulled_for_s(InterruptKind.STEER) is None
+
+
+def test_a_soft_pull_that_was_taken_back_is_no_longer_counted_from():
+    brake = Brake()
+    brake.pull(InterruptKind.STEER)
+
+    brake.rearm(brake.pulls)
+
+    assert brake.pulled_for_s(InterruptKind.STEER) is None

@@ -86,3 +86,12 @@ def test_a_claim_that_was_let_go_is_forgotten_and_may_be_forgotten_again():
     live.remove(brake)
 
     assert (len(live), live.holds()) == (0, frozenset())
+
+
+def test_a_halt_pulls_every_brake_hard():
+    live = LiveRuns()
+    brakes = [live.add("r1", "t1", 1), live.add("r2", "t2", 4)]
+
+    live.pull_all(InterruptKind.STOP)
+
+    assert all(brake.is_hard and brake.kinds == {InterruptKind.STOP} for brake in brakes)

@@ -135,7 +135,7 @@ def test_the_page_shows_every_state_with_its_title_line_and_buttons():
 
     assert head == "| state | title | line | buttons |"
     assert len(rows) == len(CardState)
-    assert "| queued | waiting for a free worker | [{place}.] | Stop |" in rows
+    assert "| queued | waiting for {turn} | [{place}.][ {held}.] | Stop |" in rows
     assert "| steered | steered[ by {who}] | {continued} | - |" in rows
 
 

@@ -64,7 +64,7 @@ SAID = [
         FailureClass.BUDGET,
         None,
         "This analysis has used up what it may use. Ask a narrower question. "
-        "Whoever runs Steersman: raise rounds under limits in the settings file.",
+        "Whoever runs Steersman: raise rounds, run_tokens or run_cost_usd under limits in the settings file.",
     ),
     (FailureClass.INTERNAL, None, f"Something went wrong inside Steersman. Ask again. {LOG}"),
 ]

@@ -208,6 +208,19 @@ WRONG_FILES = {
     "limits.model_idle_seconds": ["0", "inf"],
     "limits.answer_tokens": ["0", "1.5"],
     "limits.speed": ["1"],
+    "limits.run_minutes": ["0", "inf", '"60"'],
+    "limits.run_tokens": ["0", "1.5", "true"],
+    "limits.run_cost_usd": ["0", "-1", "nan"],
+    "limits.live_runs_per_person": ["0", "1.5"],
+    "limits.live_runs_per_channel": ["0"],
+    "limits.live_runs_per_workspace": ["-1"],
+    "models.prices": [
+        "1",
+        '[{ name = "m" }]',
+        '[{ name = "", input = 1, output = 1 }]',
+        '[{ name = "m", input = -1, output = 1 }]',
+        '[{ name = "m", input = 1, output = "1" }]',
+    ],
     "policy.alert_apps": ['"A01"', "[1]", '["@bot"]', '[""]'],
     "policy.approvers": ['["ana"]', '["u1"]', "true"],
     "egress.allow": ['"https://a"', "[1]"],
@@ -247,7 +260,9 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, make):
 def test_what_is_left_out_has_a_limit_of_its_own():
     limits = ConfigFile().limits
 
-    assert all(math.isfinite(value) and value > 0 for value in limits.model_dump().values())
+    off = {name for name, value in limits.model_dump().items() if value is None}
+    assert off == {"run_tokens", "run_cost_usd", *(name for name in limits.model_dump() if name.startswith("live_"))}
+    assert all(math.isfinite(value) and value > 0 for value in limits.model_dump(exclude=off).values())
 
 
 def test_which_tools_a_channel_and_a_requester_have_is_read_from_the_file(tmp_path):
@@ -272,3 +287,51 @@ def test_a_rule_of_tools_that_is_none_is_named(tmp_path, text):
     error = problem(lambda: of_file(tmp_path, text))
 
     assert error.name.startswith("policy.tools")
+
+
+def test_the_port_is_off_unless_it_is_set():
+    assert settings().port() is None
+    assert settings(STEERSMAN_API_TOKEN="a-token").port() is None
+
+
+def test_the_port_stays_on_this_machine_unless_told_otherwise():
+    port = settings(STEERSMAN_HTTP_PORT="8080").port()
+
+    assert (port.host, port.number, port.token) == ("127.0.0.1", 8080, None)
+
+
+def test_the_port_may_be_opened_to_others_and_take_orders():
+    port = settings(STEERSMAN_HTTP_PORT="0", STEERSMAN_HTTP_HOST="0.0.0.0", STEERSMAN_API_TOKEN=" a-token ").port()
+
+    assert (port.host, port.number, port.token) == ("0.0.0.0", 0, "a-token")
+
+
+@pytest.mark.parametrize("number", ["http", "-1", "65536", "80.5", "٨٠", "0x50", "99999999999999999999"])
+def test_what_is_no_port_is_named(number):
+    error = problem(settings(STEERSMAN_HTTP_PORT=number).port)
+
+    assert error.name == "STEERSMAN_HTTP_PORT"
+
+
+def test_a_token_that_no_header_can_carry_is_named_and_not_shown():
+    error = problem(settings(STEERSMAN_HTTP_PORT="1", STEERSMAN_API_TOKEN="two words").port)
+
+    assert (error.name, "two words" in str(error)) == ("STEERSMAN_API_TOKEN", False)
+
+
+def test_the_token_of_the_port_is_a_secret():
+    assert "a-token-of-ours" in settings(STEERSMAN_API_TOKEN="a-token-of-ours").secrets()
+
+
+def test_work_alone_needs_no_token_to_listen_with():
+    slack = settings(SLACK_APP_TOKEN="").slack(listens=False)
+
+    assert (slack.bot_token, slack.app_token) == ("xoxb-1-2", "")
+
+
+def test_prices_are_read_with_the_names_of_their_models(tmp_path):
+    given = of_file(tmp_path, '[[models.prices]]\nname = "gpt-x"\ninput = 1.25\noutput = 10\n')
+
+    assert [(each.name, each.input, each.output, each.cached) for each in given.config.models.prices] == [
+        ("gpt-x", 1.25, 10.0, None)
+    ]

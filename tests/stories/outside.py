@@ -12,6 +12,8 @@ from pathlib import Path
 from tests.stories.stage import WITHIN_S, Stage
 
 ROOT = Path(__file__).parents[2]
+STARTS_WITHIN_S = 60.0
+"""A process loads for seconds, and on a busy machine for many."""
 
 
 class Outside:
@@ -38,7 +40,7 @@ class Outside:
             row = "select id from workers where id = $1"
             return self.worker_id and await stage.reader.fetchval(row, self.worker_id)
 
-        return await stage.until(known)
+        return await stage.until(known, STARTS_WITHIN_S)
 
     async def kill(self) -> None:
         """End it as `kill -9` does: it does nothing more."""
@@ -52,6 +54,11 @@ class Outside:
     def thaw(self) -> None:
         """Let it go on as if no time had passed."""
         self._process.send_signal(signal.SIGCONT)
+
+    async def over(self) -> int:
+        """Wait until it has ended by itself; gives its exit code."""
+        async with asyncio.timeout(STARTS_WITHIN_S):
+            return await self._process.wait()
 
     async def ends(self) -> int:
         """Ask it to end, as a deploy does, and wait; gives its exit code."""

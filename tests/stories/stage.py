@@ -124,6 +124,7 @@ class Stage:
         self.actions: dict[str, object] = {}
         self.writable: list[object] = []
         self.environment: dict[str, str] = {}
+        self.sections: dict[str, object] = {}
         self.readable = [targets.url]
         self.scrubber = None
         self._looking = asyncio.Lock()
@@ -160,6 +161,7 @@ class Stage:
             },
             "actions": self.actions,
             "limits": {"patience_s": 0.2, "lease_s": 2.0, **self.limits},
+            **self.sections,
         }
         environment = {
             "DATABASE_URL": self.url,

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from bot.errors import DatabaseUnavailableError
 from bot.llm.scripted import Gates
 from bot.metrics import fresh
-from bot.worker.claim_loop import PUT_OFF_S, ClaimLoop
+from bot.worker.claim_loop import PUT_OFF_S, ClaimLoop, Room
 from storage import queue
 from storage.engine import Database
 from tests.agent.bench import Counted
@@ -71,7 +71,7 @@ async def worker(desk, hands, database_url):
     """A claim loop with room for two, that looks only when it is told to; its database counts."""
     database = Counted(database_url)
     await registered(desk)
-    loop = ClaimLoop(database, desk.means, hands.work, at_once=2, poll_s=NEVER)
+    loop = ClaimLoop(database, desk.means, hands.work, Room(at_once=2, poll_s=NEVER))
     loop.database = database
     yield loop
     await database.close()
@@ -128,7 +128,7 @@ async def test_a_hint_that_comes_while_the_loop_looks_is_not_lost(desk, hands, d
     """The look has found nothing, and the loop has not heard of that, when something becomes ready."""
     await registered(desk)
     database = Held(database_url)
-    loop = ClaimLoop(database, desk.means, hands.work, at_once=2, poll_s=NEVER)
+    loop = ClaimLoop(database, desk.means, hands.work, Room(at_once=2, poll_s=NEVER))
 
     async with alive(loop.run("w1")):
         await asyncio.wait_for(database.gates.reached("after"), LIMIT)
@@ -143,7 +143,7 @@ async def test_a_hint_that_comes_while_the_loop_looks_is_not_lost(desk, hands, d
 
 async def test_what_nobody_hinted_at_is_found_by_looking(desk, hands, database):
     await registered(desk)
-    loop = ClaimLoop(database, desk.means, hands.work, at_once=1, poll_s=0.05)
+    loop = ClaimLoop(database, desk.means, hands.work, Room(at_once=1, poll_s=0.05))
 
     async with alive(loop.run("w1")):
         await asked(desk, 1)
@@ -271,7 +271,7 @@ async def _told(log):
 async def test_a_worker_claims_again_when_the_database_is_back(desk, hands, wire):
     database = Counted(wire.url)
     await registered(desk)
-    loop = ClaimLoop(database, desk.means, hands.work, at_once=1, poll_s=0.05)
+    loop = ClaimLoop(database, desk.means, hands.work, Room(at_once=1, poll_s=0.05))
     await wire.cut()
     await asked(desk, 1)
 

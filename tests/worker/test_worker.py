@@ -6,7 +6,7 @@ import itertools
 import pytest
 from structlog.testing import capture_logs
 
-from bot.worker.claim_loop import ClaimLoop
+from bot.worker.claim_loop import ClaimLoop, Room
 from bot.worker.drain import Drain, Ordered
 from bot.worker.heartbeat import Heartbeat, Lease
 from bot.worker.one_run import OneRun
@@ -25,7 +25,7 @@ def worker(bench, order=None):
 
     desk, database = bench.desk, bench.database
     run = OneRun(bench.means(), desk.means, bench.live)
-    claims = ClaimLoop(database, desk.means, run.work, at_once=2, poll_s=0.1)
+    claims = ClaimLoop(database, desk.means, run.work, Room(at_once=2, poll_s=0.1))
     heartbeat = Heartbeat(database, bench.live, Lease(beat_s=0.1, lease_s=15, self_fence_s=12))
     reaper = Reaper(database, desk.means, Limits(look_every_s=0.1), nobody_to_judge)
     numbers = itertools.count(1)
