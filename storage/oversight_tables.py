@@ -99,5 +99,18 @@ halts = sa.Table(
 )
 """While one stands no run starts anywhere and every run is stopped."""
 
+policy_overrides = sa.Table(
+    "policy_overrides",
+    metadata,
+    key_column("team_id"),
+    key_column("channel_id"),
+    key_column("source"),
+    sa.Column("interject", sa.Boolean, primary_key=True),
+    key_column("phase"),
+    text_column("verdict"),
+    text_column("set_by", default=""),
+    time_column("set_at", now=True),
+)
+
 schema = metadata
 """Every table: whoever makes or compares a database takes them from here, so that none is forgotten."""

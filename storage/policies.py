@@ -19,7 +19,8 @@ from bot.rules.steer_policy import Overrides
 from bot.rules.terms import Phase, Source, Verdict
 from storage import audit_chain
 from storage.engine import Transaction
-from storage.tables import clock, inbox, ingress, people, policy_overrides, threads
+from storage.oversight_tables import policy_overrides
+from storage.tables import clock, inbox, ingress, people, threads
 from storage.threads import Place
 
 

@@ -6,12 +6,10 @@ from enum import StrEnum
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 
 from bot.rules.interrupt_order import Pending
 from bot.rules.limits import NO_LIVE_LIMITS, LiveLimits
 from bot.rules.terms import (
-    InboxState,
     InterruptKind,
     InterruptSource,
     ParkedFor,
@@ -26,7 +24,7 @@ from storage.limits import may_begin, note_held, one_claim_at_a_time
 from storage.oversight_tables import halts
 from storage.runs import Run
 from storage.settlement import Means, Settled, stored_end
-from storage.tables import clock, inbox, interrupts, workers
+from storage.tables import clock, interrupts, workers
 from storage.tables import runs as runs_table
 from storage.tables import threads as threads_table
 from storage.threads import Claim, Place, Thread
@@ -48,30 +46,11 @@ class Claimed:
     earlier_read: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Owned:
-    """A thread that the database thinks a worker owns, and what is asked of its run.
-
-    `unknown` are kinds that a newer version has asked for and that this one does not know: nothing to act on.
-    """
-
-    thread_id: str
-    fence: int
-    run_id: str
-    kinds: frozenset[InterruptKind]
-    unknown: frozenset[str] = frozenset()
-
-
 class Unclaimed(StrEnum):
     """Why nothing was claimed: nothing is ready, or what is ready is locked for a moment by another transaction."""
 
     NONE_READY = "none_ready"
     LOCKED = "locked"
-
-
-async def register(tx: Transaction, worker_id: str) -> None:
-    """Make the row of a worker."""
-    await tx.execute(insert(workers).values(id=worker_id).on_conflict_do_nothing())
 
 
 async def claim(
@@ -110,20 +89,6 @@ async def put_off(tx: Transaction, thread_id: str, seconds: float) -> None:
     if thread is not None and thread.state is ThreadState.READY:
         later = clock() + sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
         await threads.change(tx, thread_id, ready_at=later)
-
-
-async def heartbeat(tx: Transaction, worker_id: str) -> list[Owned] | None:
-    """Say that a worker lives and get what it owns, with what is asked; None when it was declared dead."""
-    alive = sa.and_(workers.c.id == worker_id, workers.c.state != "dead")
-    beat = await tx.execute(sa.update(workers).where(alive).values(heartbeat_at=clock()))
-    if beat.rowcount == 0:
-        return None
-    return [_owned(row) for row in (await tx.execute(_owned_by(worker_id))).mappings()]
-
-
-async def retire(tx: Transaction, worker_id: str) -> None:
-    """Say that a worker has ended by itself."""
-    await tx.execute(sa.update(workers).where(workers.c.id == worker_id).values(state="dead"))
 
 
 async def give_back(tx: Transaction, claim: Claim) -> bool:
@@ -282,39 +247,3 @@ async def _runs_where(
         runs_table.c.state == state, since < clock() - interval
     )
     return [(row[0], row[1]) for row in await tx.execute(found)]
-
-
-def _owned_by(worker_id: str) -> sa.Select[Any]:
-    run, thread = runs_table, threads_table
-    asked = (
-        sa
-        .select(sa.func.array_agg(sa.distinct(interrupts.c.kind)))
-        .where(interrupts.c.run_id == run.c.id, interrupts.c.state.in_(["triggered", "cancelling"]))
-        .scalar_subquery()
-    )
-    steer = sa.exists().where(
-        inbox.c.thread_id == thread.c.id, inbox.c.state == InboxState.WAITING, inbox.c.verdict == Verdict.STEER
-    )
-    return (
-        sa
-        .select(
-            thread.c.id,
-            thread.c.fence,
-            run.c.id.label("run_id"),
-            asked.label("asked"),
-            steer.label("steer"),
-            _HALTED.label("halted"),
-        )
-        .select_from(thread.join(run, sa.and_(run.c.thread_id == thread.c.id, run.c.state != RunState.SETTLED)))
-        .where(thread.c.owner == worker_id)
-    )
-
-
-def _owned(row: Any) -> Owned:
-    asked = frozenset(row["asked"] or ())
-    kinds = {InterruptKind(kind) for kind in asked & set(InterruptKind)}
-    if row["steer"]:
-        kinds.add(InterruptKind.STEER)
-    if row["halted"]:
-        kinds.add(InterruptKind.STOP)
-    return Owned(row["id"], row["fence"], row["run_id"], frozenset(kinds), asked - set(InterruptKind))

@@ -287,16 +287,3 @@ usage = sa.Table(
     time_column("recorded_at", now=True),
     sa.Index("ix_usage_run_id", "run_id"),
 )
-
-policy_overrides = sa.Table(
-    "policy_overrides",
-    metadata,
-    key_column("team_id"),
-    key_column("channel_id"),
-    key_column("source"),
-    sa.Column("interject", sa.Boolean, primary_key=True),
-    key_column("phase"),
-    text_column("verdict"),
-    text_column("set_by", default=""),
-    time_column("set_at", now=True),
-)

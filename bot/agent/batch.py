@@ -16,7 +16,8 @@ from bot.rules.interrupt_order import HOLDS_BACK, Pending
 from bot.rules.messages import ToolCall
 from bot.rules.terms import InterruptKind
 from bot.rules.tool_call_ledger import ToolCallLedger
-from bot.tools.gate import AT_A_TIME, Answered, BatchCalls, NotStarted, ToolGate, Waiting
+from bot.tools.batch_calls import Answered, BatchCalls, NotStarted, Waiting
+from bot.tools.gate import AT_A_TIME, ToolGate
 from storage.approvals import Park
 from storage.audit import PlannedCall
 from storage.history import Appended

@@ -15,7 +15,7 @@ from bot.rules.limits import NO_RUN_LIMITS, RunLimits
 from bot.rules.messages import AssistantMessage, Event, ToolCall, ToolResult
 from bot.rules.terms import EventKind, Grade
 from bot.tools import counting
-from bot.tools.gate import Answered
+from bot.tools.batch_calls import Answered
 from storage import (
     approval_rows,
     approvals,

@@ -8,13 +8,11 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, TypeVar
+from typing import TypeVar
 
 from bot.errors import ToolArgumentsError, ToolBlockedError, ToolError, ToolTimeoutError
-from bot.interrupts.brake import Brake, Signal
+from bot.interrupts.brake import Signal
 from bot.interrupts.races import Done, unless, unless_pulled
-from bot.rules.interrupt_order import Pending
 from bot.rules.messages import JsonObject, ToolCall, ToolSchema
 from bot.rules.redaction import REDACTED, Scrubber
 from bot.rules.scrubbed_messages import holds_mark
@@ -23,12 +21,12 @@ from bot.rules.tool_policy import WriteRefusal
 from bot.telemetry import log
 from bot.tools import counting
 from bot.tools.approvals import Write, asked, is_write, not_run, review, write_of
+from bot.tools.batch_calls import AfterGrace, Answered, BatchCalls, Made, NotStarted, Place, Waiting
 from bot.tools.tool import CallLabel, Tool, ToolAnswer, ToolContext
 from storage import approvals, audit
 from storage.approvals import Asked, Use
 from storage.audit import CallEnd, PlannedCall, Start
 from storage.engine import Database, Transaction
-from storage.threads import Claim
 
 T = TypeVar("T")
 
@@ -38,71 +36,6 @@ BROKE = "The tool broke and gave no result: a fault of the tool, not of what you
 HIDDEN = f"The arguments hold {REDACTED}, which stands where a secret was taken out. Ask again without it."
 NOT_HERE = "policy.tools"
 UNCERTAIN = "outcome unknown: {why}; check what happened before trying again"
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A call that ran, or that was refused: what the model is told, and what the audit keeps."""
-
-    text: str
-    outcome: CallOutcome
-    end: CallEnd
-
-
-@dataclass(frozen=True, slots=True)
-class NotStarted:
-    """A call that may not start any more; `by` is the interrupt that is in its way."""
-
-    by: Pending | None
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A write that waits for a person's yes."""
-
-
-Made: TypeAlias = Answered | NotStarted | Waiting | None
-Place: TypeAlias = asyncio.Semaphore | asyncio.Lock
-
-
-@dataclass(slots=True)
-class BatchCalls:
-    """What the calls of one batch share: the run's claim, brake and places, and what is asked while they are at work.
-
-    `held` is given when nothing may start any more, `superseded` when running reads must end. `turn` lets the writes
-    through one after another, in the order in which they ask.
-    """
-
-    claim: Claim
-    brake: Brake
-    places: asyncio.Semaphore
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    held: asyncio.Event = field(default_factory=asyncio.Event)
-    superseded: asyncio.Event = field(default_factory=asyncio.Event)
-    held_by: Pending | None = None
-
-    def hold(self, by: Pending) -> None:
-        """Let no call start any more."""
-        self.held_by = by
-        self.held.set()
-
-
-class AfterGrace:
-    """The signal that ends a running write: a hard brake, and then its grace. A lost claim has none."""
-
-    def __init__(self, brake: Brake, grace_s: float) -> None:
-        self._brake, self._grace_s = brake, grace_s
-
-    def is_set(self) -> bool:
-        """Whether the write may not begin any more."""
-        return self._brake.is_hard
-
-    async def wait(self) -> Literal[True]:
-        """Wait until a running write is given up."""
-        await self._brake.hard_signal.wait()
-        if not self._brake.is_lost:
-            await asyncio.sleep(self._grace_s)
-        return True
 
 
 class ToolGate:

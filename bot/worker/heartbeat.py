@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from bot.errors import DatabaseUnavailableError
 from bot.interrupts.watcher import LiveRuns
 from bot.telemetry import log
-from storage import queue
+from storage import queue, workers
 from storage.engine import Database
-from storage.queue import Owned
 from storage.threads import Claim
+from storage.workers import Owned
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Heartbeat:
         held = self._live.holds()
         try:
             async with asyncio.timeout(self._lease.self_fence_s / 2), self._database.transaction() as tx:
-                owned = await queue.heartbeat(tx, worker_id)
+                owned = await workers.heartbeat(tx, worker_id)
         except (DatabaseUnavailableError, TimeoutError):
             return False
         if owned is None:

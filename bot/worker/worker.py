@@ -13,7 +13,7 @@ from bot.worker.claim_loop import ClaimLoop
 from bot.worker.drain import Drain
 from bot.worker.heartbeat import DeclaredDeadError, Heartbeat
 from bot.worker.reaper import Reaper
-from storage import notify, queue
+from storage import notify, workers
 from storage.engine import Database
 from storage.notify import Listener
 
@@ -64,7 +64,7 @@ class Worker:
         """Say that this worker is gone, so that nobody waits for its lease."""
         with suppress(DatabaseUnavailableError, SettingsError):
             async with self._database.transaction() as tx:
-                await queue.retire(tx, worker_id)
+                await workers.retire(tx, worker_id)
 
     async def _register(self, worker_id: str) -> None:
-        await self._database.persist(lambda tx: queue.register(tx, worker_id), give_up=lambda: False)
+        await self._database.persist(lambda tx: workers.register(tx, worker_id), give_up=lambda: False)

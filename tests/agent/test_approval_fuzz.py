@@ -12,7 +12,8 @@ import pytest
 from bot.interrupts.brake import Brake
 from bot.rules.messages import ToolCall
 from bot.rules.tool_policy import Vote
-from bot.tools.gate import AT_A_TIME, Answered, BatchCalls
+from bot.tools.batch_calls import Answered, BatchCalls
+from bot.tools.gate import AT_A_TIME
 from storage import approvals, audit
 from tests.agent.approvers import Approvers
 from tests.agent.writing import CHIEF, Target, Writing

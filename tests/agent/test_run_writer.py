@@ -7,7 +7,7 @@ from bot.interrupts.brake import Brake
 from bot.rules.closing_words import Closing
 from bot.rules.messages import AssistantMessage, ToolCall, Usage
 from bot.rules.terms import CallOutcome, Command, Grade, InterruptKind
-from bot.tools.gate import Answered
+from bot.tools.batch_calls import Answered
 from storage import history
 from storage.audit import CallEnd, PlannedCall
 from storage.history import Appended

@@ -12,7 +12,7 @@ from bot.rules.command_words import Result
 from bot.rules.inbound_message import AuthorFacts, Deletion, Edit, Message, NativeStop, OurIds, Press, message_key
 from bot.rules.terms import CallOutcome, Command, EventKind, Grade, InterruptKind, InterruptSource, PersonClass
 from bot.rules.turn_ends import End, Finished
-from storage import audit, commands, history, inbox_rows, interrupts, queue, runs, settlement, threads
+from storage import audit, commands, history, inbox_rows, interrupts, queue, runs, settlement, threads, workers
 from storage.audit import CallEnd, PlannedCall
 from storage.changes import Changes
 from storage.engine import Database
@@ -155,7 +155,7 @@ class Desk:
     async def claims(self, worker: str = "w1") -> Any:
         """A worker claims what has waited longest."""
         async with self.database.transaction() as tx:
-            await queue.register(tx, worker)
+            await workers.register(tx, worker)
         async with self.database.transaction() as tx:
             return await queue.claim(tx, worker, self.means)
 
@@ -215,9 +215,9 @@ class Desk:
         async with self.database.transaction() as tx:
             return await queue.give_back(tx, claimed.claim)
 
-    async def beats(self, worker: str = "w1") -> list[queue.Owned] | None:
+    async def beats(self, worker: str = "w1") -> list[workers.Owned] | None:
         async with self.database.transaction() as tx:
-            return await queue.heartbeat(tx, worker)
+            return await workers.heartbeat(tx, worker)
 
     async def reaps(self) -> list[Settled | None]:
         """Some process takes the threads of lost workers back."""

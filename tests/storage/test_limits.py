@@ -8,7 +8,7 @@ from bot.rules.limits import LiveLimits, RunLimits
 from bot.rules.messages import Usage
 from bot.rules.terms import Command
 from bot.rules.turn_ends import Cut
-from storage import limits, queue, usage
+from storage import limits, queue, usage, workers
 from storage.interrupts import ProbeAnswer
 from storage.queue import Claimed, Unclaimed
 from storage.usage import Spent
@@ -40,7 +40,7 @@ async def asks(desk, who, number, channel="C1", team="T1"):
 
 async def claims(desk, most, worker="w1"):
     async with desk.database.transaction() as tx:
-        await queue.register(tx, worker)
+        await workers.register(tx, worker)
     async with desk.database.transaction() as tx:
         return await queue.claim(tx, worker, desk.means, limits=most)
 

@@ -4,7 +4,7 @@ import pytest
 
 from bot.rules.terms import Grade, InterruptKind, SettleReason
 from bot.rules.turn_ends import Abandoned, Empty, Finished
-from storage import queue
+from storage import queue, workers
 from storage.history import Appended
 from storage.queue import MAX_ATTEMPTS, Claimed, Unclaimed
 from storage.settlement import Settled
@@ -63,8 +63,8 @@ async def test_the_thread_that_waited_longest_is_claimed_first(desk):
 async def test_a_worker_that_was_declared_dead_claims_nothing(desk):
     await desk.says("ana", "why?", mention=True)
     async with desk.database.transaction() as tx:
-        await queue.register(tx, "w1")
-        await queue.retire(tx, "w1")
+        await workers.register(tx, "w1")
+        await workers.retire(tx, "w1")
 
     assert await desk.claims("w1") is Unclaimed.LOCKED
     assert isinstance(await desk.claims("w2"), Claimed)
@@ -123,7 +123,7 @@ async def test_a_thread_whose_worker_retired_is_taken_back_at_once(desk, databas
     await desk.is_asked()
 
     async with database.transaction() as tx:
-        await queue.retire(tx, "w1")
+        await workers.retire(tx, "w1")
 
     assert await desk.reaps() == [None]
     assert isinstance(await desk.claims("w2"), Claimed)
@@ -339,7 +339,7 @@ async def test_a_claim_says_which_thread_it_is_about_before_anything_can_go_wron
     picked = []
 
     async with desk.database.transaction() as tx:
-        await queue.register(tx, "w1")
+        await workers.register(tx, "w1")
         with pytest.raises(ValueError, match="newer version"):
             await queue.claim(tx, "w1", desk.means, picked.append)
 

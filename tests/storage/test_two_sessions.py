@@ -7,7 +7,7 @@ import pytest
 
 from bot.rules.terms import InterruptKind, InterruptSource, PersonClass, SettleReason
 from bot.rules.turn_ends import Empty, Finished
-from storage import queue, threads
+from storage import queue, threads, workers
 from storage.audit import Start
 from storage.history import Appended
 from storage.interrupts import ProbeAnswer
@@ -118,7 +118,7 @@ async def test_a_claim_passes_over_a_thread_that_is_held_and_finds_it_stopped_af
 async def test_a_steer_that_waited_for_a_claim_cuts_the_run_instead_of_joining_it(desk, database):
     await desk.says("ana", "why?", mention=True)
     async with database.transaction() as tx:
-        await queue.register(tx, "w1")
+        await workers.register(tx, "w1")
     async with database.transaction() as tx:
         claimed = await queue.claim(tx, "w1", desk.means)
         steering = asyncio.ensure_future(desk.says("ana", "and DNS?"))

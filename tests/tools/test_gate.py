@@ -11,7 +11,8 @@ from bot.rules.interrupt_order import Pending
 from bot.rules.messages import ToolCall, ToolSchema
 from bot.rules.redaction import Scrubber
 from bot.rules.terms import CallOutcome, Command, Grade, InterruptKind, InterruptSource
-from bot.tools.gate import AT_A_TIME, Answered, BatchCalls, NotStarted, ToolGate
+from bot.tools.batch_calls import Answered, BatchCalls, NotStarted
+from bot.tools.gate import AT_A_TIME, ToolGate
 from storage import audit
 from tests.agent.bench import LIMIT, Reading
 from tests.storage.desk import asking, stale

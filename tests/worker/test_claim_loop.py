@@ -10,7 +10,7 @@ from bot.errors import DatabaseUnavailableError
 from bot.llm.scripted import Gates
 from bot.metrics import fresh
 from bot.worker.claim_loop import PUT_OFF_S, ClaimLoop, Room
-from storage import queue
+from storage import workers
 from storage.engine import Database
 from tests.agent.bench import Counted
 from tests.storage.waits import until, waiters
@@ -79,7 +79,7 @@ async def worker(desk, hands, database_url):
 
 async def registered(desk, worker="w1"):
     async with desk.database.transaction() as tx:
-        await queue.register(tx, worker)
+        await workers.register(tx, worker)
 
 
 async def asked(desk, *threads):
