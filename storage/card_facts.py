@@ -48,8 +48,6 @@ async def of_run(tx: Transaction, run_id: str) -> CardFacts | None:
         status_code=settled["status"] if settled else None,
         requested_by=run.requested_by,
         acted_by=(settled["decided_by"] if settled else run.acted_by) or "",
-        pending=await _pending(tx, run),
-        queue_position=await _position(tx, run),
         held_by=row["held_by"] if run.state is RunState.QUEUED else None,
         steps=steps,
         round=run.round,
@@ -66,12 +64,14 @@ async def of_run(tx: Transaction, run_id: str) -> CardFacts | None:
         pause_id=run.pause_id,
         is_reminded=row["reminded_at"] is not None,
     )
-    return await _with_what_belongs_to_it(tx, facts)
+    return await _with_what_belongs_to_it(tx, run, facts)
 
 
-async def _with_what_belongs_to_it(tx: Transaction, facts: CardFacts) -> CardFacts:
+async def _with_what_belongs_to_it(tx: Transaction, run: Run, facts: CardFacts) -> CardFacts:
     return replace(
         facts,
+        pending=await _pending(tx, run),
+        queue_position=await _position(tx, run),
         next_card_permalink=await _next_permalink(tx, facts.run_id),
         answer_permalink=await posts.answer_permalink(tx, facts.run_id),
         approvals=await approval_facts.of_run(tx, facts.run_id),

@@ -43,6 +43,7 @@ METHOD_SCOPES = {
     "conversations.replies": {"channels:history", "groups:history", "im:history"},
     "usergroups.users.list": {"usergroups:read"},
     "users.info": {"users:read"},
+    "views.open": set(),
 }
 
 CLIENT_METHODS = {
