@@ -11,10 +11,11 @@ from datetime import datetime
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 
+from bot.rules.audit_chain import EntryKind
 from bot.rules.halt_words import refusal
 from bot.rules.steer_policy import Judgement
 from bot.rules.terms import InterruptKind, InterruptSource, RunState, Verdict
-from storage import commands, notify, threads
+from storage import audit_chain, commands, notify, threads
 from storage.commands import Commanded
 from storage.engine import Transaction
 from storage.inbox_rows import STARTS_A_RUN
@@ -44,7 +45,9 @@ class Halt:
 async def begin(tx: Transaction, halt_id: str, set_by: str, reason: str) -> Halt:
     """Halt everything; returns the halt that stands, which is an earlier one where there was one."""
     row = {"id": halt_id, "set_by": set_by, "reason": reason}
-    await tx.execute(insert(halts).values(**row).on_conflict_do_nothing())
+    made = await tx.execute(insert(halts).values(**row).on_conflict_do_nothing())
+    if made.rowcount:
+        await audit_chain.note_of_workspace(tx, EntryKind.HALT, {**row, "stands": True})
     await notify.notify(tx, notify.HALT, kind=InterruptKind.STOP)
     stands = await standing(tx)
     # Lifted between the two statements by somebody else: then this one is over as well.
@@ -63,6 +66,9 @@ async def lift(tx: Transaction, lifted_by: str) -> Halt | None:
     row = (
         await tx.execute(lifting.returning(halts.c.id, halts.c.set_by, halts.c.reason, halts.c.set_at))
     ).one_or_none()
+    if row is not None:
+        said = {"id": row.id, "lifted_by": lifted_by, "stands": False}
+        await audit_chain.note_of_workspace(tx, EntryKind.HALT, said)
     return Halt(*row) if row else None
 
 

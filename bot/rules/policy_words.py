@@ -58,11 +58,18 @@ UNSAID: Mapping[str, str] = MappingProxyType({
 })
 """What stands for a verdict where there is none."""
 
+BESIDE_THE_TABLE: Mapping[str, str] = MappingProxyType({
+    "halt": "Everything was halted, so nothing that asks for work was taken in.",
+})
+"""Rows that are none of the table's."""
+
 _COMMAND = " as a word"
 
 
 def sentence(verdict: str, row: str) -> str:
     """Why: who wrote what, what the thread was doing, and what follows by the table."""
+    if row in BESIDE_THE_TABLE:
+        return BESIDE_THE_TABLE[row]
     parts = row.split("/")
     if verdict not in set(Verdict) or len(parts) < 3 or parts[0] not in set(Source):
         return UNSAID.get(verdict, f"{verdict}, by the row {row or '(none)'}.")

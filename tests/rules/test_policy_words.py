@@ -46,7 +46,15 @@ def test_what_stands_beside_the_table_is_said_too(verdict, row, words):
 
 
 @pytest.mark.parametrize(
-    ("verdict", "row"), [("unjudged", "guest/no/idle"), ("deletion", ""), ("press", ""), ("new", "x/y/z"), ("note", "")]
+    ("verdict", "row"),
+    [
+        ("unjudged", "guest/no/idle"),
+        ("refuse", "halt"),
+        ("deletion", ""),
+        ("press", ""),
+        ("new", "x/y/z"),
+        ("note", ""),
+    ],
 )
 def test_what_has_no_row_is_said_as_it_stands(verdict, row):
     said = sentence(verdict, row)

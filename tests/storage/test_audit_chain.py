@@ -10,7 +10,7 @@ import pytest
 from bot.rules.audit_chain import GENESIS, Entry, EntryKind, faults, hash_of
 from bot.rules.terms import CallOutcome, InterruptKind
 from bot.rules.turn_ends import Cut
-from storage import audit, audit_chain, threads
+from storage import audit, audit_chain, halts, threads
 from storage.audit import CallEnd
 
 ODD = {"text": 'nul \x00 half \ud800 quote " back \\ line \u2028 ärger 🙂', "list": [1, None, True, 10**30], "n": -5}
@@ -216,3 +216,20 @@ async def test_a_chain_that_was_written_anew_from_some_entry_on_is_whole_but_lac
     assert (number, kept) == (2, links[1].hash)
     assert faults([links[0], forged]) == []
     assert kept not in {links[0].hash, forged.hash}
+
+
+async def test_a_halt_and_its_end_stand_in_the_chain_of_the_workspace_once_each(database):
+    async def does(work):
+        async with database.transaction() as tx:
+            await work(tx)
+
+    await does(lambda tx: halts.begin(tx, "h1", "ana", "wrong region"))
+    await does(lambda tx: halts.begin(tx, "h2", "ben", "again"))
+    await does(lambda tx: halts.lift(tx, "ben"))
+    await does(lambda tx: halts.lift(tx, "ben"))
+
+    links = (await chains_of(database))["workspace"]
+    assert [(link.kind, link.body["id"], link.body["stands"]) for link in links] == [
+        ("halt", "h1", True), ("halt", "h1", False),
+    ]  # fmt: skip
+    assert faults(links) == []
