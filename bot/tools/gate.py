@@ -20,7 +20,7 @@ from bot.rules.terms import CallOutcome, Grade
 from bot.rules.tool_policy import WriteRefusal
 from bot.telemetry import log
 from bot.tools import counting
-from bot.tools.approvals import Write, asked, is_write, not_run, review, write_of
+from bot.tools.approvals import asked, is_write, not_run, review, write_of
 from bot.tools.batch_calls import AfterGrace, Answered, BatchCalls, Made, NotStarted, Place, Waiting
 from bot.tools.tool import CallLabel, Tool, ToolAnswer, ToolContext
 from storage import approvals, audit
@@ -73,13 +73,9 @@ class ToolGate:
 
     def questions(self, run_id: str, calls: Sequence[ToolCall], planned: Mapping[str, PlannedCall]) -> list[Asked]:
         """What people have to be asked before these calls may run; one that is refused anyway asks nobody."""
-        found: list[Asked] = []
-        for call in calls:
-            tool = self._tools.get(call.name)
-            if tool is not None and is_write(tool) and call.broken_arguments is None:
-                write = review(tool, run_id, call, self._scrubber)
-                found += [asked(write, planned[call.id].request_id)] if isinstance(write, Write) else []
-        return found
+        wanted = [call for call in calls if self._refusal(run_id, call) is None and is_write(self._tools[call.name])]
+        writes = [(write_of(self._tools[call.name], run_id, call), planned[call.id].request_id) for call in wanted]
+        return [asked(write, request_id) for write, request_id in writes]
 
     async def call(self, calls: BatchCalls, call: ToolCall, request_id: str) -> Made:
         """Make one call; None when a hard brake ended it: then the settlement says what became of it."""
