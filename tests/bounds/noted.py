@@ -5,6 +5,7 @@ import contextlib
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import httpcore
 
@@ -97,6 +98,7 @@ class NotedApp(App):
     let_go: Letting
 
     def _gate(self, *_args):
-        client = EgressClient(egress_rules(self.settings), network=self.network)
+        means = replace(self.egress, network=self.network)
+        client = EgressClient(egress_rules(self.settings), means, record=self.attempts.note)
         tools = (HttpGet(client), Stuck(self.let_go, in_thread=True), Stuck(self.let_go, in_thread=False))
         return ToolGate({each.schema.name: each for each in tools}, self.database, self.scrubber)
