@@ -1,4 +1,4 @@
-"""Writes the tables of bot/rules into the pages, so that the pages and the code cannot differ.
+"""Writes the tables of bot/rules, and those of the door out, into the pages, so that the pages and the code cannot differ.
 
 A module of bot/rules that has `as_markdown()` gives its tables by name; a page names the place of each between
 `<!-- table: NAME -->` and `<!-- end -->`. Run by `make docs`; tests/test_docs.py fails where it was not run.
@@ -13,17 +13,20 @@ from pathlib import Path
 import bot.rules
 
 PAGES = tuple(Path(__file__).with_name(name) for name in ("how-it-works.md", "operating.md"))
+ELSEWHERE = ("bot.egress.addresses",)
+"""Other modules whose tables stand on a page."""
 _PLACE = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def tables() -> dict[str, str]:
     """Every table of the rules by its name; raises ValueError where two rules use one name."""
     found: dict[str, str] = {}
-    for module in pkgutil.iter_modules(bot.rules.__path__, "bot.rules."):
-        as_markdown = getattr(importlib.import_module(module.name), "as_markdown", dict)
+    rules = [module.name for module in pkgutil.iter_modules(bot.rules.__path__, "bot.rules.")]
+    for module in (*rules, *ELSEWHERE):
+        as_markdown = getattr(importlib.import_module(module), "as_markdown", dict)
         for name, table in as_markdown().items():
             if name in found:
-                raise ValueError(f"{module.name}: there is another table {name}")
+                raise ValueError(f"{module}: there is another table {name}")
             found[name] = table
     return found
 

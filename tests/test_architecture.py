@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from tests.gates import code, contracts, testing, texts, tree
+from tests.gates import code, contracts, testing, texts, tree, ways_out
 
 Check = Callable[[str, str], list[str]]
 
@@ -111,3 +111,12 @@ def test_a_pure_module_needs_nothing_but_the_standard_library(module):
     verdict = contracts.bare_import(module, tree.ROOT)
 
     assert verdict.returncode == 0, verdict.stdout
+
+
+@pytest.mark.parametrize("check", [ways_out.ways_out, ways_out.own_clients, ways_out.own_retries])
+def test_requests_of_a_run_leave_by_the_door_and_only_one_loop_repeats_them(check):
+    files = python(*tree.PRODUCT)
+
+    found = faults(check, files)
+
+    assert not found, "\n".join(["", *found])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gates import code, contracts, testing, texts, tree
+from tests.gates import code, contracts, testing, texts, tree, ways_out
 
 LONG = "def f():\n" + "    x = 1\n" * code.LONGEST_FUNCTION
 SHORT = "def f():\n" + "    x = 1\n" * (code.LONGEST_FUNCTION - 1)
@@ -174,3 +174,22 @@ def test_a_browser_test_runs_where_there_is_a_browser(tmp_path):
 def test_the_gate_on_names_reads_the_names_of_folders_and_modules_too():
     assert code.empty_names("bot/common/x.py", "") == ["bot/common/x.py:1 common: common is in no name"]
     assert code.empty_names("storage/data.py", "") == ["storage/data.py:1 data: data is in no name"]
+
+
+@pytest.mark.parametrize(
+    ("check", "path", "text"),
+    [
+        (ways_out.ways_out, "bot/tools/x.py", "import httpx\n"),
+        (ways_out.ways_out, "bot/agent/x.py", "from aiohttp import ClientSession\n"),
+        (ways_out.ways_out, "bot/worker/x.py", "from urllib.request import urlopen\n"),
+        (ways_out.ways_out, "bot/llm/x.py", "import httpcore\n"),
+        (ways_out.own_clients, "bot/llm/x.py", "import httpx\nhttpx.AsyncClient(transport=t)\n"),
+        (ways_out.own_clients, "bot/llm/event_stream.py", "import httpx\nhttpx.AsyncClient()\n"),
+        (ways_out.own_retries, "bot/app/x.py", "c = AsyncWebClient(token=t)\n"),
+        (ways_out.own_retries, "bot/app/x.py", "c = AsyncWebClient(retry_handlers=[h])\n"),
+        (ways_out.own_retries, "bot/egress/x.py", "c = AsyncHTTPConnection(o, retries=2)\n"),
+        (ways_out.own_retries, "bot/egress/x.py", "import tenacity\n"),
+    ],
+)
+def test_a_second_way_out_and_a_second_retry_are_found(check, path, text):
+    assert len(check(path, text)) == 1

@@ -14,6 +14,7 @@ from bot.card.spans import Line
 from bot.card.text import clip, duration, label, shown_url, took
 from bot.rules.card_facts import CardFacts, StepFacts, StepState
 from bot.rules.card_states import Listing
+from bot.rules.door_words import refused_in_words
 from bot.rules.interrupt_states import OUTCOMES_LISTED
 from bot.rules.terms import ApprovalState, Grade, RunState
 
@@ -114,7 +115,9 @@ def _step_view(step: StepFacts, state: StepState, approval: ApprovalState | None
     is_blocked = state is StepState.BLOCKED and bool(step.blocked_by) and of_approval is None
     note = spans.join([
         spans.target(step.target),
-        (*spans.own(f"{words}: "), *spans.foreign(step.blocked_by or "")) if is_blocked else spans.own(words),
+        (*spans.own(f"{words}: "), *spans.foreign(refused_in_words(step.blocked_by or "")))
+        if is_blocked
+        else spans.own(words),
         spans.own(str(step.status)) if step.status is not None else (),
         _time_taken(step, state, now),
     ])

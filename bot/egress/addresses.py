@@ -11,6 +11,8 @@ from enum import StrEnum
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TypeAlias
 
+from bot.rules.markdown import table
+
 Address: TypeAlias = IPv4Address | IPv6Address
 Network: TypeAlias = IPv4Network | IPv6Network
 
@@ -89,6 +91,18 @@ _RESERVED_NAMES = frozenset({
 })  # fmt: skip
 _RESERVED_STARTS = ("metadata.", "instance-data.", "kubernetes.default.")
 _RESERVED_ENDS = (".localhost", ".localdomain")
+
+
+def as_markdown() -> dict[str, str]:
+    """The table for the operator's page: what each network is, and what may open it. The first that fits decides."""
+    opened = {
+        Reach.PUBLIC: "a public rule",
+        Reach.PRIVATE: "a rule that names its network",
+        Reach.LOOPBACK: "`[[egress.loopback]]`",
+        Reach.FORBIDDEN: "nothing",
+    }
+    rows = [[f"`{network}`", place.what, opened[place.reach]] for network, place in _PLACES]
+    return {"addresses": table(["network", "what it is", "opened by"], rows)}
 
 
 def parse_address(text: str) -> Address | None:

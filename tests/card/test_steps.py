@@ -65,6 +65,8 @@ def test_a_step_says_how_far_it_has_come(state, status, words):
         ({}, "checkout.internal/metrics · 200 · 812 ms"),
         ({"state": StepState.FAILED, "status": 503}, "checkout.internal/metrics · failed · 503 · 812 ms"),
         ({"status": None, "elapsed_ms": None}, "checkout.internal/metrics"),
+        ({"state": StepState.BLOCKED, "status": None, "elapsed_ms": None, "blocked_by": "egress.scheme"},
+         "checkout.internal/metrics · blocked: egress.scheme (a URL that is neither https nor http)"),
         ({"state": StepState.BLOCKED, "status": None, "elapsed_ms": None, "blocked_by": "method not allowed"},
          "checkout.internal/metrics · blocked: method not allowed"),
         ({"target": ""}, "200 · 812 ms"),

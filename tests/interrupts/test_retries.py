@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 from bot.interrupts.brake import Brake
-from bot.interrupts.retries import ONCE, READS, Attempts, RetryPolicy, is_held_back
+from bot.interrupts.retries import MODEL, ONCE, READS, Attempts, RetryPolicy, is_held_back
 from bot.rules.terms import InterruptKind
 
 LIMIT = 10.0
@@ -153,3 +153,61 @@ def test_any_holding_kind_holds_whatever_else_was_pulled(kinds: tuple[InterruptK
         brake.pull(kind)
 
     assert is_held_back(brake) == any(kind in HOLDING for kind in kinds)
+
+
+@pytest.mark.parametrize(
+    ("made", "stretch", "asked", "seconds"),
+    [
+        (1, 0.0, None, 2.0),
+        (2, 0.0, None, 4.0),
+        (3, 0.0, None, 8.0),
+        (1, 1.0, None, 3.0),
+        (1, 0.5, None, 2.5),
+        (1, 0.0, 10.0, 10.0),
+        (1, 0.0, 0.0, 2.0),
+        (9, 0.0, None, 60.0),
+        (1, 0.0, 60.0, 60.0),
+        (1, 0.0, 61.0, None),
+    ],
+)
+def test_a_wait_is_two_seconds_at_least_doubles_and_keeps_to_what_was_asked(made, stretch, asked, seconds):
+    assert READS.wait_after(made, stretch, asked) == seconds
+
+
+@pytest.mark.parametrize("policy", [READS, MODEL])
+def test_no_wait_is_shorter_than_two_seconds_whatever_the_jitter(policy: RetryPolicy):
+    waits = [policy.wait_after(made, stretch, None) for made in range(1, 6) for stretch in (0.0, 0.3, 1.0)]
+
+    assert min(waits) >= 2.0
+
+
+async def test_a_try_that_would_come_too_late_is_not_made():
+    now = asyncio.get_running_loop().time()
+    attempts = Attempts(Brake(), slow(2), until=now + 30.0)
+
+    numbers = [number async for number in attempts]
+
+    assert numbers == [1]
+
+
+async def test_what_was_asked_of_one_wait_does_not_count_for_the_next():
+    attempts = Attempts(Brake(), RetryPolicy(3, 0.0, longest_seconds=1.0))
+    numbers = []
+
+    async for number in attempts:
+        numbers.append(number)
+        attempts.asked_to_wait(0.01 if number == 1 else None)
+
+    assert numbers == [1, 2, 3]
+
+
+async def test_the_jitter_is_asked_once_for_each_wait():
+    given = []
+
+    def jitter() -> float:
+        given.append(0.5)
+        return 0.5
+
+    numbers = [number async for number in Attempts(Brake(), quick(3), jitter)]
+
+    assert (numbers, len(given)) == ([1, 2, 3], 2)
