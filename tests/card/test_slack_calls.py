@@ -11,6 +11,7 @@ from bot.card.slack_calls import LONGEST_REST_S, STANDARD_REST_S, SlackCalls
 from bot.errors import SlackError, SlackPermanentError, SlackRateLimitedError, SlackUnansweredError
 from bot.playground.faults import Fault
 from bot.playground.local_slack import LocalSlack
+from bot.rules.redaction import Scrubber
 
 ANA, INCIDENTS = "U0ANA", "C0INCIDENTS"
 HELLO = {"text": "hello"}
@@ -68,6 +69,20 @@ async def test_a_post_says_where_it_stands_and_unfurls_nothing(slack, root):
     (call,) = slack.calls("chat.postMessage")
     assert slack.thread(INCIDENTS, root)[1].ts == ts
     assert [str(call.arguments[key]).lower() for key in ("unfurl_links", "unfurl_media")] == ["false", "false"]
+
+
+@pytest.mark.parametrize("secret", ["hunter2-hunter2", "xoxb-1234567890-abcdef"])
+async def test_nothing_that_is_shown_holds_a_secret(slack, root, secret):
+    calls = calls_of(slack.url).scrubbing(Scrubber(["hunter2-hunter2"]))
+    block = {"type": "section", "text": {"type": "plain_text", "text": f"it is {secret}"}}
+
+    ts = await calls.post(INCIDENTS, root, {"text": f"it is {secret}", "blocks": [block]})
+    await calls.update(INCIDENTS, ts, {"text": f"it was {secret}", "blocks": [block]})
+    await calls.whisper(INCIDENTS, ANA, f"it is {secret}", root)
+
+    sent = [str(call.arguments) for call in slack.calls() if call.method.startswith("chat.")]
+    assert len(sent) == 3
+    assert all("[redacted]" in each and secret not in each for each in sent)
 
 
 @pytest.mark.parametrize("error", ["message_not_found", "token_revoked", "is_archived", "missing_scope"])

@@ -42,7 +42,9 @@ def obeys(first: dict[str, list]):
         calls = [call for text in texts for call in _calls_in(text, _read(messages))]
         if len(since) == len(messages):
             calls += next((calls for word, calls in first.items() if word in texts[-1]), [])
-        said = [_filled(line, _read(messages)) for text in texts for line in _SAY.findall(text)]
+        # It repeats as it goes on, and at the end everything once more.
+        heard = texts if calls else [text_of(message) for message in messages if message["role"] != "assistant"]
+        said = [_filled(line, _read(messages)) for text in heard for line in _SAY.findall(_plain(text))]
         return Said("\n\n".join(["I do as I read.", *dict.fromkeys(said)]), calls)
 
     return decide
@@ -54,9 +56,7 @@ def _since_its_own_words(messages) -> list:
 
 
 def _calls_in(text: str, read: str) -> list:
-    # A metric's label has its quotation marks escaped, which a model reads over.
-    plain = text.replace('\\"', '"') if "_total{" in text else text
-    found = []
+    plain, found = _plain(text), []
     for call in _CALL.finditer(plain):
         try:
             arguments, _ = json.JSONDecoder(strict=False).raw_decode(plain, call.end())
@@ -66,6 +66,11 @@ def _calls_in(text: str, read: str) -> list:
         name = re.sub(r"[^\w-]", "_", call[1].replace("{READ}", read))[:60]
         found.append((name, filled))
     return found
+
+
+def _plain(text: str) -> str:
+    """A metric's label has its quotation marks and line breaks escaped, which a model reads over."""
+    return text.replace('\\"', '"').replace("\\n", "\n") if "_total{" in text else text
 
 
 def _filled(line: str, read: str) -> str:

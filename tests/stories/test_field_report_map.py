@@ -18,6 +18,7 @@ ISSUES = {3, 4, 5, 6}
 HERE = {
     "session-bricked", "stop-ineffective", "steer-lost-or-doubled", "duplicate-delivery", "edits-and-deletes",
     "stuck-status-or-card", "text-and-entities", "final-answer-lost",
+    "secrets-shown",
 }  # fmt: skip
 """The classes that are replayed in full, but for what is about a part that is still to come."""
 SKIPS = {"skip", "skipif", "xfail", "importorskip"}

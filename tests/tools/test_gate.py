@@ -313,3 +313,14 @@ async def test_a_tool_that_is_not_permitted_is_neither_shown_nor_run(door):
     assert (shown, gate.gate.schemas()) == (["read"], ())
     assert (answered.outcome, answered.end.blocked_by) == (CallOutcome.BLOCKED, "policy.tools")
     assert gate.tool.begun == []
+
+
+async def test_a_call_that_holds_the_mark_of_a_secret_never_runs_and_says_why(door):
+    call = called("http://site/?key=[redacted]")
+    opened = await door(call)
+
+    answered = await opened.answer(call)
+
+    assert (answered.outcome, answered.end.blocked_by) == (CallOutcome.BLOCKED, "secret")
+    assert "stands where a secret was taken out" in answered.text
+    assert opened.tool.begun == []
