@@ -116,7 +116,8 @@ async def test_a_claim_takes_a_run_that_one_newer_message_asks_for(desk):
 async def test_a_run_without_messages_inherits_the_time_of_its_chain(desk):
     claimed = await desk.is_asked(at=ts(4))
     await desk.raw.execute("update runs set state = 'queued', started_at = null")
-    await desk.raw.execute("update threads set stopped_before_ts = $1, state = 'ready', owner = null", Decimal(ts(5)))
+    ready = "update threads set stopped_before_ts = $1, state = 'ready', ready_at = now(), owner = null"
+    await desk.raw.execute(ready, Decimal(ts(5)))
 
     refused = await desk.claims()
 
