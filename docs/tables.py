@@ -1,4 +1,4 @@
-"""`python -m docs.tables`: write the tables of the rules and the door into the pages, from the code that holds them."""
+"""Writes the tables of bot/rules, and the door's, into the pages, so that the pages and the code cannot differ.
 
 A module of bot/rules that has `as_markdown()` gives its tables by name; a page names the place of each between
 `<!-- table: NAME -->` and `<!-- end -->`. Run by `make docs`; tests/test_docs.py fails where it was not run.
