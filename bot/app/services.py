@@ -27,7 +27,8 @@ from bot.tools.tool import Tool
 def tools(settings: Settings, client: EgressClient, rates: ActionRates) -> dict[str, Tool]:
     """The tools of one run, by name; `client` is its door, `rates` are those of the process."""
     seconds = settings.config.limits.tool_seconds
-    actions = (each.action(name) for name, each in settings.config.actions.items())
+    expires = settings.config.approvals.expires_minutes
+    actions = (each.action(name, expires) for name, each in settings.config.actions.items())
     made: list[Tool] = [
         HttpGet(client, seconds=seconds),
         *(ActionTool(each, client, rates, seconds=seconds) for each in actions),

@@ -117,7 +117,7 @@ class ActionSection(_Part):
     not_requester: Flag = False
     idempotent: Flag = False
     secret: SecretName | None = None
-    expires_minutes: Number = Field(30, ge=1, le=720)
+    expires_minutes: Number | None = Field(None, ge=1, le=720)
 
     @model_validator(mode="after")
     def _is_consistent(self) -> "ActionSection":
@@ -127,8 +127,8 @@ class ActionSection(_Part):
                 raise ValueError(said)
         return self
 
-    def action(self, name: str) -> HttpAction:
-        """The action as the rules know it."""
+    def action(self, name: str, expires_minutes: float = 30.0) -> HttpAction:
+        """The action as the rules know it; `expires_minutes` holds where it says nothing of its own."""
         return HttpAction(
             name=name,
             description=self.description,
@@ -144,7 +144,7 @@ class ActionSection(_Part):
             not_requester=self.not_requester,
             idempotent=self.idempotent,
             secret=self.secret or "",
-            expires_s=self.expires_minutes * 60.0,
+            expires_s=(self.expires_minutes or expires_minutes) * 60.0,
         )
 
     def _holes_problem(self) -> str | None:

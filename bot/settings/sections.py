@@ -118,7 +118,7 @@ class Models(_Section):
 class Approvals(_Section):
     """How long a question to the approvers stands, and how long a stop waits for a write that is under way."""
 
-    expires_minutes: Length = Field(30.0, gt=0, le=1440)
+    expires_minutes: Length = Field(30.0, gt=0, le=720)
     # The watchdog settles a run that has been stopping for four seconds: a longer grace would be none.
     write_grace_s: Length = Field(3.0, ge=0, le=4)
 

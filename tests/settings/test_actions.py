@@ -1,6 +1,7 @@
 """`[actions]` of the operator's file: what is declared, and a line for every mistake, with place and remedy."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from bot.errors import SettingsError
 from bot.rules.http_actions import HttpAction, Parameter, ParameterType
 from bot.rules.terms import Grade
+from bot.settings.actions import ActionSection
 from bot.settings.environment import read
 
 WHOLE = """
@@ -207,3 +209,12 @@ def test_the_example_of_the_documents_is_one_that_is_read(tmp_path):
         ("U0123ABCD", "S0456EFGH"),
         4,
     )
+
+
+@pytest.mark.parametrize(("own", "seconds"), [("", 600), ("expires_minutes = 15", 900)])
+def test_a_question_stands_as_long_as_its_action_says_or_else_as_long_as_all_do(own, seconds):
+    text = f'description = "Flush."\nurl = "https://api.example.com/flush"\napprovers = ["U1"]\n{own}'
+
+    action = ActionSection.model_validate(tomllib.loads(text)).action("flush", 10.0)
+
+    assert action.expires_s == seconds
