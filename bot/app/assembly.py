@@ -22,7 +22,8 @@ from bot.app.limits import live_limits, prices, run_limits
 from bot.app.services import answer_parts, check_actions, provider, tools
 from bot.app.slack import SLACK_TIMEOUT_S, Slack, authorizer, check_app_token, connect_slack, scrubbing
 from bot.app.tool_access import ToolAccess
-from bot.card.publisher import Pace, Publisher, PublisherMeans
+from bot.card.pace import Pace, Promises, PublisherMeans
+from bot.card.publisher import Publisher
 from bot.egress.client import EgressClient
 from bot.errors import SettingsError
 from bot.interrupts.retries import MODEL
@@ -96,7 +97,9 @@ class App:
 
     def publisher(self, pace: Pace | None = None) -> Publisher:
         """A publisher of cards and answers."""
-        means = PublisherMeans(self.database, self.slack.calls, time.time, mint_id, self.settings.key_setting)
+        config = self.settings.config
+        said = Promises(self.settings.key_setting, config.approvals.write_grace_s, config.limits.patience_s)
+        means = PublisherMeans(self.database, self.slack.calls, time.time, mint_id, said)
         return Publisher(means, pace or Pace())
 
     async def work(self, asked_to_end: asyncio.Event | None = None, *, publishes: bool = True) -> None:

@@ -5,7 +5,7 @@ of them there are, the more seldom each shows progress, while a change of state 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bot.card.slack_calls import SlackCalls
 from bot.errors import SlackError, SlackRateLimitedError
@@ -37,14 +37,23 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
+class Promises:
+    """What cards say of the settings: which one holds the key of the model, and for how many seconds things wait."""
+
+    key_setting: str | None = None
+    write_grace_s: float = 3.0
+    patience_s: float | None = 5.0
+
+
+@dataclass(frozen=True, slots=True)
 class PublisherMeans:
-    """What a publisher is lent: `now` in seconds since the epoch, the name of the setting with the model's key."""
+    """What a publisher is lent: `now` in seconds since the epoch, and what cards say of the settings."""
 
     database: Database
     calls: SlackCalls
     now: Callable[[], float]
     mint_id: Callable[[], str]
-    key_setting: str | None = None
+    promises: Promises = field(default_factory=Promises)
 
 
 class LiveCards:

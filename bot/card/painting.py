@@ -94,7 +94,11 @@ class Painter:
             link = await cards.permalink(tx, leased.run_id)
         if facts is None:
             raise SlackPermanentError("chat.update", "there is no such run")
-        return replace(facts, key_setting=self._means.key_setting), link
+        said = self._means.promises
+        facts = replace(
+            facts, key_setting=said.key_setting, write_grace_s=said.write_grace_s, patience_s=said.patience_s
+        )
+        return facts, link
 
     async def _show(self, leased: LeasedCard, shown: CardView) -> str:
         """Have Slack show this, in the best form that it takes; returns where it stands."""

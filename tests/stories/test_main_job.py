@@ -110,3 +110,17 @@ async def test_each_http_request_of_a_run_has_a_row_of_its_own_with_its_address(
     await stage.until(lambda: stage.reader.fetchval(counts))
     rows = await stage.reader.fetch("select distinct address, status, outcome, method from tool_attempts")
     assert [tuple(row) for row in rows] == [("127.0.0.1", 200, "answered", "GET")]
+
+
+async def test_a_card_that_takes_a_message_in_says_how_long_that_takes_here_at_most(stage):
+    stage.limits = {"patience_s": 600}
+    stage.plays(INVESTIGATION)
+    await stage.start()
+    thread = await stage.asks("why is checkout slow?")
+    await stage.targets.reached("gate/logs")
+
+    await thread.says("not that host, look at the gateway")
+
+    await stage.slack.wait_for(lambda: "at most 10 min" in words_of(thread.cards()[0]), 20)
+    stage.targets.open("gate/logs")
+    assert [run.reason for run in await thread.settled(2)] == ["steered", "completed"]
