@@ -50,6 +50,8 @@ from storage.tables import events
 from storage.threads import Place
 
 LOOK_AGAIN_S = 0.25
+MANY = dict.fromkeys(("live_runs_per_person", "live_runs_per_channel", "live_runs_per_workspace"), 1000)
+"""One person of the bench asks in one channel a hundred times at once, which nobody may in earnest."""
 STATUS = {SettleReason.COMPLETED: "finished", SettleReason.EMPTY: "finished", SettleReason.STOPPED: "stopped"}
 """A model that ends without a word is its own reason (`empty`); the bench has only these names."""
 
@@ -131,7 +133,8 @@ class BenchedApp(App):
         return replace(super()._turn(), make_gate=self._fetching)
 
     def _fetching(self) -> ToolGate:
-        client = EgressClient(egress_rules(self.settings), retry=self._way.retry, network=self._network)
+        means = replace(self.egress, network=self._network)
+        client = EgressClient(egress_rules(self.settings), means, retry=self._way.retry, record=self.attempts.note)
         tool = HttpGet(client)
         tool.schema = replace(tool.schema, name="fetch")
         return ToolGate({"fetch": tool}, self.database, self.scrubber)
@@ -157,7 +160,7 @@ class Driver:
         target = os.environ["BRAKE_TOOLS"]
         config = {
             "egress": {"allow": [target], "loopback": [{"address": target.removeprefix("http://")}]},
-            "limits": {"patience_s": self._way.patience_s, "runs_at_once": 200},
+            "limits": {"patience_s": self._way.patience_s, "runs_at_once": 200, **MANY},
         }
         settings = Settings(environment(url, slack_url, model_url), ConfigFile.model_validate(config))
         self._app = BenchedApp(settings, Database(url, pool_size=30), await connect_slack(settings.slack()))
