@@ -7,10 +7,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from bot.rules.card_facts import CardFacts, StepFacts, StepState
+from bot.rules.card_facts import CardFacts, StepState
 from bot.rules.terms import (
     FailureClass,
-    Grade,
     InboxState,
     InterruptKind,
     ParkedFor,
@@ -19,10 +18,11 @@ from bot.rules.terms import (
     ThreadState,
     Verdict,
 )
-from storage import approval_facts, interrupts, posts, runs, step_lists
+from storage import approval_facts, card_steps, checkpoints, interrupts, posts, runs, step_lists
+from storage.checkpoints import TakenBack
 from storage.engine import Transaction
 from storage.runs import Run
-from storage.tables import cards, inbox, settlements, threads, tool_calls, usage
+from storage.tables import cards, inbox, settlements, threads, usage
 from storage.tables import runs as runs_table
 
 
@@ -34,9 +34,8 @@ async def of_run(tx: Transaction, run_id: str) -> CardFacts | None:
     if row is None or run is None:
         return None
     settled = await _settlement(tx, run_id)
-    steps = await _steps(tx, run_id)
+    steps = await card_steps.of_run(tx, run_id)
     waiting, held = await _messages(tx, run)
-    tokens, cost = await _spent(tx, run_id)
     facts = CardFacts(
         run_id=run_id,
         title=run.title,
@@ -59,24 +58,34 @@ async def of_run(tx: Transaction, run_id: str) -> CardFacts | None:
         settled_at=_seconds(settled["settled_at"]) if settled else None,
         paused_at=_seconds(row["parked_at"]) if run.parked_for or settled else None,
         calls=len(steps),
-        tokens=tokens,
-        cost=cost,
         pause_id=run.pause_id,
         is_reminded=row["reminded_at"] is not None,
     )
+    facts = _as_taken_back(facts, await checkpoints.taken_back(tx, run))
     return await _with_what_belongs_to_it(tx, run, facts)
 
 
 async def _with_what_belongs_to_it(tx: Transaction, run: Run, facts: CardFacts) -> CardFacts:
+    tokens, cost = await _spent(tx, facts.run_id)
     return replace(
         facts,
         pending=await _pending(tx, run),
         queue_position=await _position(tx, run),
+        tokens=tokens,
+        cost=cost,
         next_card_permalink=await _next_permalink(tx, facts.run_id),
         answer_permalink=await posts.answer_permalink(tx, facts.run_id),
         approvals=await approval_facts.of_run(tx, facts.run_id),
         withdrawn_count=await step_lists.withdrawn(tx, facts.run_id),
     )
+
+
+def _as_taken_back(facts: CardFacts, back: TakenBack | None) -> CardFacts:
+    if back is None:
+        return facts
+    # A thread may be taken back farther than the run was cut for; the card then says who did that.
+    acted_by = back.by if facts.settle_reason is SettleReason.ROLLED_BACK else facts.acted_by
+    return replace(facts, rolled_back_to=back.step, rolled_back_by=back.by, acted_by=acted_by)
 
 
 async def _read_one_moment(tx: Transaction) -> None:
@@ -96,28 +105,6 @@ async def _pending(tx: Transaction, run: Run) -> tuple[tuple[InterruptKind, str]
     if run.cut is not None and run.cut.kind not in {kind for kind, _ in asked}:
         asked.append((run.cut.kind, run.cut.requested_by))
     return tuple(asked)
-
-
-async def _steps(tx: Transaction, run_id: str) -> tuple[StepFacts, ...]:
-    found = sa.select(tool_calls).where(tool_calls.c.run_id == run_id)
-    ordered = found.order_by(tool_calls.c.round, tool_calls.c.recorded_at, tool_calls.c.position)
-    return tuple(_step(row) for row in (await tx.execute(ordered)).mappings())
-
-
-def _step(row: Any) -> StepFacts:
-    begun = StepState.RUNNING if row["started_at"] is not None else StepState.WAITING
-    return StepFacts(
-        call_id=row["call_id"],
-        title=row["title"],
-        target=row["target"],
-        state=StepState(row["outcome"]) if row["outcome"] else begun,
-        grade=Grade(row["grade"]),
-        status=row["status"],
-        elapsed_ms=row["elapsed_ms"],
-        started_at=_seconds(row["started_at"]),
-        blocked_by=row["blocked_by"],
-        request_id=row["request_id"],
-    )
 
 
 async def _messages(tx: Transaction, run: Run) -> tuple[int, int]:

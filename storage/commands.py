@@ -61,16 +61,13 @@ async def stop(tx: Transaction, thread: Thread, order: Order, means: Means) -> C
     if await _is_for_an_older_run(tx, run, order):
         return Commanded(Result.NEWER_REQUEST, run.id)
     order = await _clear(tx, thread, order)
-    if run.state is RunState.CANCELLING and not order.withdrawn:
+    if run.state is RunState.CANCELLING and not order.withdrawn and not await interrupts.is_taken_back(tx, run):
         return Commanded(Result.ALREADY_STOPPING, run.id)
     await interrupts.record(tx, thread, run, order)
     if thread.owner is None:
         await settlement.settle_locked(tx, thread, run, Cut(_pending(order)), means)
         return Commanded(Result.STOPPED, run.id)
-    since = sa.func.coalesce(runs_table.c.cancelling_at, clock())
-    await runs.change(tx, run.id, state=RunState.CANCELLING, cancelling_at=since)
-    await interrupts.cancel(tx, run.id)
-    await _tell_owner(tx, run, order.kind)
+    await cancel(tx, run, order.kind)
     return Commanded(Result.STOPPING, run.id)
 
 
@@ -116,6 +113,14 @@ async def resume(tx: Transaction, thread: Thread, pause_id: str | None) -> Comma
         await taking.take(tx, thread, run.id, await inbox_rows.waiting(tx, thread.id, [Verdict.HOLD]))
     await interrupts.unpark(tx, thread, run)
     return Commanded(Result.RESUMED, run.id)
+
+
+async def cancel(tx: Transaction, run: Run, kind: InterruptKind) -> None:
+    """Have the worker of a run end it at once; what it is still at when the grace is over is settled without it."""
+    since = sa.func.coalesce(runs_table.c.cancelling_at, clock())
+    await runs.change(tx, run.id, state=RunState.CANCELLING, cancelling_at=since)
+    await interrupts.cancel(tx, run.id)
+    await _tell_owner(tx, run, kind)
 
 
 async def _tell_owner(tx: Transaction, run: Run, kind: InterruptKind) -> None:

@@ -233,6 +233,12 @@ _OF_EVERY_RUN = sa.select(
 _ASKED = sa.union_all(_OF_A_RUN, _OF_EVERY_RUN).order_by("requested_at", "id")
 
 
+async def is_taken_back(tx: Transaction, run: Run) -> bool:
+    """Whether what ends this run is that it is taken back; a stop comes before that, and is still to be written."""
+    first_asked = await first_pending(tx, run)
+    return first_asked is not None and first_asked.kind is InterruptKind.ROLLBACK
+
+
 async def _waiting_steer(tx: Transaction, thread_id: str) -> Pending | None:
     waiting = (
         sa

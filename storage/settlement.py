@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from bot.rules.audit_chain import Entry, EntryKind
 from bot.rules.terms import RunState, SettleReason, ThreadState, Verdict
 from bot.rules.turn_ends import Cut, End, Finished, Outcome, decide
-from storage import audit_chain, cards, closing, history, inbox_rows, interrupts, posts, runs, threads
+from storage import audit_chain, cards, checkpoints, closing, history, inbox_rows, interrupts, posts, runs, threads
 from storage.engine import Transaction
 from storage.inbox_rows import STARTS_A_RUN, Waiting
 from storage.runs import NewRun, Run
@@ -59,6 +59,8 @@ async def settle_locked(tx: Transaction, thread: Thread, run: Run, end: End, mea
     outcome = decide(end if run.cut is None else Cut(run.cut), await interrupts.pending(tx, run))
     by = outcome.decided_by.kind if outcome.decided_by else None
     thread = await closing.answer_open_calls(tx, thread, run, by)
+    if outcome.reason is SettleReason.ROLLED_BACK and outcome.decided_by is not None:
+        thread = await checkpoints.write_ordered(tx, thread, run, outcome.decided_by.requested_by)
     await _write(tx, thread, run, outcome)
     await _convert_waiting(tx, thread, run, outcome)
     await threads.release(tx, thread, ThreadState.IDLE)
@@ -142,7 +144,7 @@ async def _convert_waiting(tx: Transaction, thread: Thread, run: Run, outcome: O
     kept = await inbox_rows.become_notes(tx, thread.id, [Verdict.HOLD])
     if outcome.reason is SettleReason.STOPPED and thread.stopped_before_ts is not None:
         kept += await inbox_rows.become_notes(tx, thread.id, STARTS_A_RUN, not_later_than=thread.stopped_before_ts)
-    elif run.started_at is None:
+    elif run.started_at is None and outcome.reason is not SettleReason.ROLLED_BACK:
         # They asked for this run: left waiting, they would start the same run again, for ever.
         kept += await inbox_rows.become_notes(tx, thread.id, [Verdict.START, Verdict.STEER])
     if kept:

@@ -46,6 +46,7 @@ threads = sa.Table(
     time_column("ready_at"),
     sa.Column("stopped_before_ts", SlackTs),
     flag_column("earlier_read"),
+    time_column("rolled_back_at"),
     time_column("created_at", now=True),
     sa.UniqueConstraint("team_id", "channel_id", "thread_ts"),
     sa.Index("ix_threads_ready_at", "ready_at", postgresql_where=sa.text("state = 'ready'")),
@@ -181,6 +182,7 @@ interrupts = sa.Table(
     time_column("done_at"),
     sa.Column("steps", SafeJson),
     text_column("reason", default=""),
+    number_column("checkpoint", null=True),
     sa.Index("ix_interrupts_run_id", "run_id"),
 )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from bot.agent.matching import NO_RESULT, place_results
 from bot.agent.mending import Fix, FixKind, Mended, flat, mend
 from bot.llm.shape import NO_OUTPUT
+from bot.rules.checkpoints import live
 from bot.rules.messages import AssistantMessage, Event, JsonObject, Message, ToolCall, ToolResult, UserMessage
 from bot.rules.terms import CallOutcome, EventKind
 
@@ -72,25 +73,6 @@ def project(events: Sequence[Event]) -> tuple[Message, ...]:
         else:
             messages.append(message)
     return tuple(messages)
-
-
-def live(events: Sequence[Event]) -> list[Event]:
-    """Leave out what was rolled back, and every second copy of an event.
-
-    A rollback that lies in a later rollback's span was itself taken back, and sets nothing aside any more.
-    """
-    kept: list[Event] = []
-    seen: set[int] = set()
-    floor: int | None = None
-    for event in reversed(events):
-        if event.seq in seen or (floor is not None and event.seq > floor):
-            continue
-        seen.add(event.seq)
-        kept.append(event)
-        if event.kind is EventKind.ROLLED_BACK_TO:
-            seq = event.body.get("seq")
-            floor = seq if isinstance(seq, int) else floor
-    return kept[::-1]
 
 
 def last_batch(events: Sequence[Event]) -> Batch | None:

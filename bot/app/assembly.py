@@ -22,6 +22,7 @@ from bot.app.limits import live_limits, prices, run_limits
 from bot.app.services import answer_parts, check_actions, provider, tools
 from bot.app.slack import SLACK_TIMEOUT_S, Slack, authorizer, check_app_token, connect_slack, scrubbing
 from bot.app.tool_access import ToolAccess
+from bot.card.back_modal import CALLBACK_ID
 from bot.card.pace import Pace, Promises, PublisherMeans
 from bot.card.publisher import Publisher
 from bot.egress.client import EgressClient
@@ -35,7 +36,9 @@ from bot.settings.environment import Settings
 from bot.slack.deeds import ShowsDeeds
 from bot.slack.earlier import Earlier
 from bot.slack.edge import Edge
+from bot.slack.going_back import GoingBack
 from bot.slack.listeners import register
+from bot.slack.listeners.back import Back
 from bot.slack.listeners.buttons import Buttons, Choose
 from bot.slack.listeners.messages import Messages
 from bot.slack.people import People
@@ -53,6 +56,7 @@ from storage.engine import Database
 from storage.inbox import Inbox, Reception
 from storage.policies import Policies
 from storage.presses import Presses
+from storage.rollback import Rollbacks
 from storage.settlement import Means
 
 SOCKETS = 2
@@ -75,6 +79,7 @@ class App:
         policy = settings.config.policy
         self.reception = Reception(slack.our, policy.alert_apps, policy.approvers, Policies(OVERRIDES_KEPT_S))
         self.edge = self._edge()
+        self.back = Back(GoingBack(database, self.slack.calls, self.people, Rollbacks(self.reception, self.means)))
         self.rates = ActionRates()
 
     def worker(self, live: LiveRuns | None = None, asked_to_end: asyncio.Event | None = None) -> Worker:
@@ -166,12 +171,17 @@ class App:
         )
         buttons = Buttons(self.edge, self._menu())
         register(app, Messages(self.edge, self.people, self.slack.our, self.scrubber.text), buttons)
+        app.view(CALLBACK_ID)(self.back.submit)
         return app
 
     def _menu(self) -> Mapping[MenuChoice, Choose]:
         """Who carries out which choice of a card's menu; what is offered stands in bot.rules.card_menu."""
         shows = ShowsDeeds(self.database, self.slack.calls, self.people, self.reception)
-        return {MenuChoice.CLEAR: self.edge.clear, MenuChoice.SHOW: shows.show}
+        return {
+            MenuChoice.CLEAR: self.edge.clear,
+            MenuChoice.BACK: self.back.open,
+            MenuChoice.SHOW: shows.show,
+        }
 
     def _turn(self) -> TurnMeans:
         model, limits = self.settings.model(), self.settings.config.limits

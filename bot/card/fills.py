@@ -91,12 +91,27 @@ def _ending(facts: CardFacts, now: float) -> Line:
     return (*spans.own(f"{opening} up to {duration(facts.write_grace_s)} for "), *spans.join(writes[:5], ", "))
 
 
-def _aside(facts: CardFacts, now: float) -> Line:
-    back_to = facts.rolled_back_to
-    if back_to is None or facts.round <= back_to:
+def _back_to(facts: CardFacts, now: float) -> Line:
+    if facts.rolled_back_to is None:
         return ()
-    first, last = back_to + 1, facts.round
+    return spans.own(f"step {facts.rolled_back_to}" if facts.rolled_back_to > 0 else "the start")
+
+
+def _aside(facts: CardFacts, now: float) -> Line:
+    """Which steps no longer count; where none of the run does, its request does not either."""
+    back_to = facts.rolled_back_to
+    if back_to is None:
+        return spans.own("All its steps are") if facts.rolled_back_by and facts.round > 0 else ()
+    first, last = max(back_to, 0) + 1, facts.round
+    if last < first:
+        return ()
     return spans.own(f"Step {first} is" if first == last else f"Steps {first} to {last} are")
+
+
+def _go_on(facts: CardFacts, now: float) -> Line:
+    if facts.next_card_permalink is None:
+        return spans.own("Say where to go next.")
+    return spans.link("Continued below.", facts.next_card_permalink)
 
 
 def _awaited(facts: CardFacts, now: float) -> Line:
@@ -148,10 +163,11 @@ FILLS: Mapping[str, Callable[[CardFacts, float], Line]] = MappingProxyType({
     "aside": _aside,
     "asked": lambda facts, _: asked(facts),
     "awaited": _awaited,
-    "back_to": lambda facts, _: _when_known(facts.rolled_back_to),
+    "back_to": _back_to,
     "continued": lambda facts, _: spans.link("Continued below.", facts.next_card_permalink),
     "ending": _ending,
     "failure": _failure,
+    "go_on": _go_on,
     "held": _held,
     "message": _message,
     "next": lambda facts, _: spans.own(str(facts.round + 1)),
@@ -165,6 +181,7 @@ FILLS: Mapping[str, Callable[[CardFacts, float], Line]] = MappingProxyType({
     "retry_or_ask": lambda facts, now: _retry(facts, now) or spans.own("Mention me to try again."),
     "step": lambda facts, _: _when_known(facts.round),
     "steps": lambda facts, _: _when_known(facts.round, lambda number: count(number, "step")),
+    "taker": lambda facts, _: spans.person(facts.rolled_back_by),
     "took": _took,
     "turn": lambda facts, _: spans.own("its turn" if held_words(facts.held_by) else "a free worker"),
     "usage": usage_words,

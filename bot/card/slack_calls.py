@@ -89,7 +89,7 @@ class SlackCalls:
 
     async def open_view(self, trigger_id: str, view: Mapping[str, Any]) -> None:
         """Open a modal for who pressed, within 3 seconds of the press."""
-        await self._call("views.open", self._client.views_open, trigger_id=trigger_id, view=view)
+        await self._call("views.open", self._client.views_open, trigger_id=trigger_id, view=self._shown(view))
 
     async def replies(self, channel: str, thread_ts: str, **more: Any) -> Mapping[str, Any]:
         """One page of a thread: its messages, oldest first, and where the next page begins."""

@@ -101,6 +101,23 @@ def listing_lines(facts: CardFacts, listings: Iterable[Listing]) -> tuple[Line, 
     return tuple(filter(None, lines))
 
 
+def not_undone_lines(facts: CardFacts) -> tuple[Line, ...]:
+    """The line that names the started writes of set-aside steps: what is left for somebody to undo."""
+    aside = [step for step in facts.steps if facts.rolled_back_by and _is_left(step, facts.rolled_back_to or 0)]
+    names = _named(aside)
+    if not names:
+        return ()
+    more = f" and {len(names) - MOST_UNCERTAIN} more" if len(names) > MOST_UNCERTAIN else ""
+    named = clip(", ".join(names[:MOST_UNCERTAIN]), LONGEST_LINE)
+    return ((*spans.strong("Not undone: "), *spans.foreign(named, LONGEST_LINE), *spans.own(more)),)
+
+
+def _is_left(step: StepFacts, kept: int) -> bool:
+    # What may have happened has a line of its own.
+    is_named = step.state not in {StepState.UNKNOWN, StepState.NOT_STARTED}
+    return is_named and step.grade is Grade.WRITE and step.started_at is not None and step.round > kept
+
+
 def subagent_lines(facts: CardFacts) -> tuple[Line, ...]:
     """One line for each sub-agent that this run has sent out."""
     return tuple(
@@ -139,7 +156,11 @@ def _time_taken(step: StepFacts, state: StepState, now: float) -> Line:
 
 def _names(facts: CardFacts, states: frozenset[StepState]) -> list[str]:
     """The calls in these states by name, each once, with how often where it was more than once."""
-    named = Counter(call_name(step) for step in facts.steps if state_shown(step, facts.run_state) in states)
+    return _named(step for step in facts.steps if state_shown(step, facts.run_state) in states)
+
+
+def _named(steps: Iterable[StepFacts]) -> list[str]:
+    named = Counter(map(call_name, steps))
     return [name if times == 1 else f"{name} ({times} times)" for name, times in named.items()]
 
 

@@ -4,6 +4,7 @@ Pure and total: every combination of facts has a view. Owns the filling of the s
 never escapes, never counts what Slack allows, never decides anything about a run.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from bot.card import spans
@@ -11,16 +12,18 @@ from bot.card.asks import AskView, ask_views, wants_yes
 from bot.card.button import Button, button
 from bot.card.fills import FILLS, usage_words
 from bot.card.spans import Line
-from bot.card.steps import StepView, listing_lines, step_views, subagent_lines
+from bot.card.steps import StepView, listing_lines, not_undone_lines, step_views, subagent_lines
 from bot.card.text import count, duration, label
 from bot.rules import card_menu
 from bot.rules.card_facts import CardFacts
-from bot.rules.card_states import CARD_STATES, OF_AN_APPROVAL, Action, CardState, state_of
+from bot.rules.card_states import CARD_STATES, OF_AN_APPROVAL, TAKEN_BACK_AFTERWARDS, Action, CardState, state_of
 from bot.rules.terms import RunState
 from bot.rules.wording import holes
 
 LONGEST_TITLE = 200
 """UTF-16 units of the question; what the run is doing stands behind it and has to stay in sight on a phone."""
+
+_BACK = holes(TAKEN_BACK_AFTERWARDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,7 @@ def view(facts: CardFacts, now: float) -> CardView:
     pending = frozenset(kind for kind, _ in facts.pending)
     state = state_of(facts.run_state, facts.parked_for, facts.settle_reason, pending, wants_yes=wants_yes(facts))
     row = CARD_STATES[state]
-    values = {name: FILLS[name](facts, now) for name in holes(row.badge) | holes(row.line)}
+    values = {name: FILLS[name](facts, now) for name in holes(row.badge) | holes(row.line) | _BACK}
     return CardView(
         state=state,
         title=_headed(label(facts.title, LONGEST_TITLE)) or "Analysis",
@@ -61,12 +64,23 @@ def view(facts: CardFacts, now: float) -> CardView:
         now_line=spans.fill(row.line, values),
         steps=step_views(facts, now),
         context_line=_context(facts, state, now),
-        lines=(*subagent_lines(facts), *listing_lines(facts, row.lists)),
+        lines=(
+            *_taken_back(facts, state, values),
+            *not_undone_lines(facts),
+            *subagent_lines(facts),
+            *listing_lines(facts, row.lists),
+        ),
         buttons=tuple(_button(facts, action) for action in row.buttons if _is_offered(facts, state, action)),
         is_over=row.is_over,
         menu=_menu(facts, state),
         asks=ask_views(facts) if state is CardState.WANTS_APPROVAL else (),
     )
+
+
+def _taken_back(facts: CardFacts, state: CardState, values: Mapping[str, Line]) -> tuple[Line, ...]:
+    """What a card that was over says since its thread was taken back; one that was cut for it says so in its title."""
+    is_told = bool(facts.rolled_back_by) and facts.run_state is RunState.SETTLED and state is not CardState.ROLLED_BACK
+    return (spans.fill(TAKEN_BACK_AFTERWARDS, values),) if is_told else ()
 
 
 def _headed(title: str) -> str:

@@ -39,6 +39,8 @@ def _field(block: JsonObject, error: str) -> Html:
     if kind == "plain_text_input":
         value = text_at(element, "initial_value")
         field = tag("textarea", value, rows="2", data_kind=kind, data_testid=name, **names)
+    elif kind == "radio_buttons":
+        field = _radio_buttons(element, name, names)
     else:
         options = [
             tag("option", _text(option, "text"), value=text_at(option, "value"))
@@ -46,7 +48,23 @@ def _field(block: JsonObject, error: str) -> Html:
         ]
         field = tag("select", *options, data_kind=kind, data_testid=name, **names)
     wrong = [tag("span", error, class_="wrong")] if error else []
-    return tag("label", tag("strong", _text(block, "label")), field, *wrong)
+    frame = "fieldset" if kind == "radio_buttons" else "label"
+    return tag(frame, tag("strong", _text(block, "label")), field, *wrong)
+
+
+def _radio_buttons(element: JsonObject, name: str, names: dict[str, str]) -> Html:
+    """The options below one another, each with its description; Slack sends none without a choice."""
+    options = [
+        tag(
+            "label",
+            tag("input", type="radio", name_=name, value=text_at(option, "value"), required="",
+                data_testid=f"choice-{text_at(option, 'value')}"),
+            tag("span", _text(option, "text")),
+            tag("span", _text(option, "description"), class_="small"),
+        )
+        for option in objects_at(element, "options")
+    ]  # fmt: skip
+    return tag("div", *options, class_="radio", data_kind="radio_buttons", data_testid=name, **names)
 
 
 def _text(source: JsonObject, key: str) -> str:

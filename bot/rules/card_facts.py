@@ -29,7 +29,7 @@ class StepState(StrEnum):
 class StepFacts:
     """One call, as `tool_calls` has it; `title` and `target` are its CallLabel, `blocked_by` says what refused it.
 
-    `request_id` joins it with its approval.
+    `request_id` joins it with its approval, `round` is the number of the step that it belongs to.
     """
 
     call_id: str
@@ -42,6 +42,7 @@ class StepFacts:
     started_at: float | None = None
     blocked_by: str | None = None
     request_id: str = ""
+    round: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,9 @@ class CardFacts:
         notes_count were turned into notes when the run ended, withdrawn_count were taken away by its stop.
     is_reminded: the pause that holds is near its end, and the thread was told.
     cost: US dollars; None where the price of the model is not known.
-    rerun: (n, m): a try number n of m follows this run by itself. rolled_back_to: the step it was taken back to.
+    rerun: (n, m): a try number n of m follows this run by itself.
+    rolled_back_by: who took the thread back to before the end of this run, empty where nobody has. rolled_back_to: the
+        last step of this run that still counts, 0 for its start, None where it counts no more at all.
     failure, failure_detail, status_code, key_setting: see failure_words.
     approvals: of every write of the run that needed one, in the order in which they were asked for.
     """
@@ -128,5 +131,6 @@ class CardFacts:
     rolled_back_to: int | None = None
     withdrawn_count: int = 0
     is_reminded: bool = False
+    rolled_back_by: str = ""
     subagents: tuple[SubAgentFacts, ...] = ()
     approvals: tuple[ApprovalFacts, ...] = ()

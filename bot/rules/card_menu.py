@@ -21,7 +21,7 @@ class MenuChoice(StrEnum):
     SHOW = "show"
 
 
-OFFERED: frozenset[MenuChoice] = frozenset({MenuChoice.CLEAR, MenuChoice.SHOW})
+OFFERED: frozenset[MenuChoice] = frozenset(MenuChoice)
 """What a card offers today: every one of these has its answer in bot.app (`Buttons` refuses to be made without it)."""
 
 MENU_LABELS: Mapping[MenuChoice, str] = MappingProxyType({

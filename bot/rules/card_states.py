@@ -91,8 +91,8 @@ CARD_STATES: Mapping[CardState, StateRow] = MappingProxyType({
     CardState.STOPPED: StateRow("stopped[ by {who}][ after {steps}]", "Mention me to go on.", lists=_ALL, is_over=True),
     CardState.STEERED: StateRow("steered[ by {who}]", "{continued}", is_over=True),
     CardState.ROLLED_BACK: StateRow(
-        "taken back[ to step {back_to}][ by {who}]",
-        "[{aside} set aside. ]Say where to go next.",
+        "taken back[ to {back_to}][ by {who}]",
+        "[{aside} set aside. ]{go_on}",
         lists=_ALL,
         is_over=True,
     ),
@@ -102,15 +102,19 @@ CARD_STATES: Mapping[CardState, StateRow] = MappingProxyType({
     CardState.FAILED: StateRow("failed", "{failure}[ {retry}]", lists=_ALL, is_over=True),
 })
 
+TAKEN_BACK_AFTERWARDS = "Taken back[ to {back_to}][ by {taker}].[ {aside} set aside.]"
+"""The line on the card of a run that had ended otherwise, and was taken back after that."""
+
 HOLES: Mapping[str, str] = MappingProxyType({
     "answer": '"Answer below", a link once the answer is posted',
-    "aside": "the steps that no longer count: Steps 4 to 6 are",
+    "aside": "the steps that no longer count: Steps 4 to 6 are, or: All its steps are",
     "asked": "what waits for a yes: restart checkout, or: restart checkout and 2 others",
     "awaited": "2 of 3 sub-agents, or: an answer",
-    "back_to": "the number of the step gone back to",
+    "back_to": "the step gone back to: step 3, or the start",
     "continued": '"Continued below.", a link to the next card',
     "ending": "what is waited for: 2 reads dropped; waiting up to 3 s for Restart checkout",
     "failure": "what happened and who can mend it",
+    "go_on": '"Say where to go next.", or "Continued below." with a link where a next analysis has a card',
     "held": "the limit that it waits for: This channel may have no more analyses at work",
     "message": "@ben's message",
     "next": "the number of the next step",
@@ -124,6 +128,7 @@ HOLES: Mapping[str, str] = MappingProxyType({
     "retry_or_ask": "Trying once more (1 of 2)., or what to do",
     "step": "the number of the step under way",
     "steps": "5 steps",
+    "taker": "@ana, who took the thread back",
     "took": "2 min 10 s",
     "turn": "a free worker, or: its turn",
     "usage": "14 calls · 0.04 USD",

@@ -24,6 +24,13 @@ class Result(StrEnum):
     NOTHING = "nothing"
     NEWER_REQUEST = "newer_request"
     WAITS_FOR_APPROVAL = "waits_for_approval"
+    TAKEN_BACK = "taken_back"
+    TAKING_BACK = "taking_back"
+    ALREADY_TAKING_BACK = "already_taking_back"
+    STOP_IS_AT_WORK = "stop_is_at_work"
+    NO_STEP_YET = "no_step_yet"
+    NO_SUCH_STEP = "no_such_step"
+    SET_ASIDE = "set_aside"
 
 
 WORDS: Mapping[Result, str | None] = MappingProxyType({
@@ -44,6 +51,13 @@ WORDS: Mapping[Result, str | None] = MappingProxyType({
     Result.NOTHING: "There is nothing to stop here: no analysis runs in this thread.",
     Result.NEWER_REQUEST: "What runs here was asked for after that stop. Send it again, or press Stop on the card.",
     Result.WAITS_FOR_APPROVAL: "It is not paused: it waits for somebody who may approve. Use the buttons on the card.",
+    Result.TAKEN_BACK: None,
+    Result.TAKING_BACK: None,
+    Result.ALREADY_TAKING_BACK: "It is being taken back already. Look at the card.",
+    Result.STOP_IS_AT_WORK: "It is being stopped. Go back to a step once the card says that it has stopped.",
+    Result.NO_STEP_YET: "There is no step to go back to here.",
+    Result.NO_SUCH_STEP: "This analysis has no such step. Open the menu again and choose another.",
+    Result.SET_ASIDE: "That step is set aside already. Open the menu again to see what there is to go back to.",
 })
 
 

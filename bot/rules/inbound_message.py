@@ -198,3 +198,25 @@ class Press:
     def author(self) -> AuthorFacts:
         """Who pressed."""
         return AuthorFacts(self.user_id, team_id=self.user_team_id)
+
+
+@dataclass(frozen=True, slots=True)
+class GoBack:
+    """A step was chosen in the modal to go back to: `checkpoint` is the number of its event in the thread.
+
+    Like a press it gives no right, and whether the checkpoint still stands is looked at under the thread's lock.
+    """
+
+    run_id: str
+    checkpoint: int
+    channel_id: str
+    message_ts: str
+    thread_ts: str
+    user_id: str
+    user_team_id: str | None
+    dedupe_key: str
+
+    @property
+    def author(self) -> AuthorFacts:
+        """Who chose."""
+        return AuthorFacts(self.user_id, team_id=self.user_team_id)

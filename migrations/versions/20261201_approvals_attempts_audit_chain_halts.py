@@ -121,6 +121,8 @@ def upgrade() -> None:
     op.add_column("interrupts", sa.Column("done_at", sa.TIMESTAMP(timezone=True), nullable=True))
     op.add_column("interrupts", sa.Column("steps", postgresql.JSONB(), nullable=True))
     op.add_column("interrupts", sa.Column("reason", sa.Text(), server_default="", nullable=False))
+    op.add_column("interrupts", sa.Column("checkpoint", sa.BigInteger(), nullable=True))
+    op.add_column("threads", sa.Column("rolled_back_at", sa.TIMESTAMP(timezone=True), nullable=True))
     op.add_column("policy_overrides", sa.Column("set_by", sa.Text(), server_default="", nullable=False))
     op.add_column(
         "policy_overrides",
@@ -158,6 +160,8 @@ def downgrade() -> None:
     op.drop_column("runs", "flat")
     op.drop_column("policy_overrides", "set_at")
     op.drop_column("policy_overrides", "set_by")
+    op.drop_column("threads", "rolled_back_at")
+    op.drop_column("interrupts", "checkpoint")
     op.drop_column("interrupts", "reason")
     op.drop_column("interrupts", "steps")
     op.drop_column("interrupts", "done_at")

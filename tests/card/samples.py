@@ -193,5 +193,6 @@ facts = st.builds(
     pause_id=st.one_of(st.none(), st.just("p1")),
     rolled_back_to=st.one_of(st.none(), numbers),
     approvals=st.lists(approvals, max_size=4).map(tuple),
+    rolled_back_by=people,
     subagents=st.lists(st.builds(SubAgentFacts, words, numbers, st.booleans()), max_size=12).map(tuple),
 )

@@ -327,6 +327,7 @@ def test_a_stopping_card_says_what_is_dropped_and_what_is_waited_for(steps, line
         (ended(SettleReason.STOPPED, acted_by="the API", round=1), "stopped by the API after 1 step"),
         (ended(SettleReason.STEERED), "steered"),
         (ended(SettleReason.ROLLED_BACK), "taken back"),
+        (ended(SettleReason.ROLLED_BACK, rolled_back_to=0), "taken back to the start"),
         (ended(SettleReason.COMPLETED, started_at=None), "done"),
         (ended(SettleReason.COMPLETED, settled_at=samples.STARTED + 0.25), "done in 250 ms"),
         (ended(SettleReason.AWAITING), "waiting for an answer"),
@@ -347,6 +348,18 @@ def test_what_is_not_known_is_left_out_of_the_title(facts, badge):
         (ended(SettleReason.EMPTY), "Mention me to try again."),
         (ended(SettleReason.ROLLED_BACK, rolled_back_to=3, round=4), "Step 4 is set aside. Say where to go next."),
         (ended(SettleReason.ROLLED_BACK, rolled_back_to=4, round=4), "Say where to go next."),
+        (
+            ended(SettleReason.ROLLED_BACK, rolled_back_to=0, round=4),
+            "Steps 1 to 4 are set aside. Say where to go next.",
+        ),
+        (
+            ended(SettleReason.ROLLED_BACK, rolled_back_by="U0ANA", round=4),
+            "All its steps are set aside. Say where to go next.",
+        ),
+        (
+            ended(SettleReason.ROLLED_BACK, rolled_back_to=4, round=4, next_card_permalink="https://a.slack.test/p1"),
+            "Continued below.",
+        ),
         (
             ended(SettleReason.TIMED_OUT),
             "It took longer than an analysis may take. Ask again, if you can with a narrower question.",

@@ -144,6 +144,25 @@ def test_a_modal_shows_its_fields_its_choices_and_its_errors(pane):
         assert part in drawn
 
 
+def test_radio_buttons_are_one_choice_each_with_its_description(pane):
+    options = [{**option("3", "Step 3"), "description": plain("I read <b>")}, option("2", "Step 2")]
+    radio = {"type": "radio_buttons", "action_id": "step", "options": options}
+    choice = {"type": "input", "block_id": "where", "label": plain("Where to"), "element": radio}
+
+    drawn = drawn_modal(View("V1", "U0ANA", modal(choice), errors={"where": "Gone."}), pane.reader)
+
+    assert drawn.count('type="radio" name="field-step"') == 2
+    for part in (
+        'value="3" required=""',
+        "<span>Step 3</span>",
+        '<span class="small">I read &lt;b&gt;</span>',
+        'data-kind="radio_buttons"',
+        'data-block="where" data-action-id="step"',
+        '<span class="wrong">Gone.</span></fieldset>',
+    ):
+        assert part in drawn
+
+
 def test_a_modal_without_a_submit_button_has_none(pane):
     words = {key: part for key, part in modal(section("a")).items() if key not in ("submit", "close")}
 

@@ -4,7 +4,10 @@ import pytest
 
 from bot.rules.command_words import DECISION_WORDS, WORDS, Decided, Result
 
-SHOWN_BY_THE_CARD = {Result.STOPPED, Result.STOPPING, Result.PAUSED, Result.PAUSING, Result.RESUMED}
+SHOWN_BY_THE_CARD = {
+    Result.STOPPED, Result.STOPPING, Result.PAUSED, Result.PAUSING, Result.RESUMED, Result.TAKEN_BACK,
+    Result.TAKING_BACK,
+}  # fmt: skip
 
 
 def test_every_result_has_words_or_is_shown_by_the_card():
@@ -31,6 +34,9 @@ def test_no_two_results_are_said_in_the_same_words():
         (Result.ALREADY_PAUSED, "Press Resume"),
         (Result.STALE, "Use the newest card"),
         (Result.NEWER_REQUEST, "press Stop on the card"),
+        (Result.STOP_IS_AT_WORK, "once the card says that it has stopped"),
+        (Result.NO_SUCH_STEP, "choose another"),
+        (Result.SET_ASIDE, "Open the menu again"),
     ],
 )
 def test_who_was_in_vain_is_told_what_would_work(result, way_out):

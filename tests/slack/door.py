@@ -20,6 +20,8 @@ from bot.rules.redaction import Scrubber
 from bot.slack.deeds import ShowsDeeds
 from bot.slack.earlier import Earlier
 from bot.slack.edge import Edge
+from bot.slack.going_back import GoingBack
+from bot.slack.listeners.back import Back
 from bot.slack.listeners.buttons import Buttons
 from bot.slack.listeners.messages import Messages
 from bot.slack.people import People
@@ -27,6 +29,7 @@ from storage.changes import Changes
 from storage.engine import Database
 from storage.inbox import Inbox, Reception
 from storage.presses import Presses
+from storage.rollback import Rollbacks
 from storage.settlement import Means
 
 ANA, BEN, GUS, EVE = "U0ANA", "U0BEN", "U0GUS", "U0EVE"
@@ -52,7 +55,9 @@ class Door:
         self.messages = Messages(self.edge, self.people, OUR, scrub)
         self.reception = reception
         shows = ShowsDeeds(self.database, self.calls, self.people, reception)
-        self.buttons = Buttons(self.edge, {MenuChoice.CLEAR: self.edge.clear, MenuChoice.SHOW: shows.show})
+        self.back = Back(GoingBack(self.database, self.calls, self.people, Rollbacks(reception, means)))
+        menu = {MenuChoice.CLEAR: self.edge.clear, MenuChoice.SHOW: shows.show, MenuChoice.BACK: self.back.open}
+        self.buttons = Buttons(self.edge, menu)
         self.earlier = Earlier(self.calls, OUR, self.people.names, scrub)
         self.acknowledged = 0
         self._carried = 0

@@ -14,6 +14,7 @@ from storage.audit import Start
 from storage.history import Appended
 from storage.interrupts import ProbeAnswer
 from storage.queue import Claimed
+from tests.storage import backwards
 from tests.storage.desk import ROOT, Desk, final, result, ts
 
 WORDS = ("stop", "pause", "resume", "look at DNS", "thanks", "! check the disk", "and the disk?", "why?", "hm")
@@ -46,6 +47,7 @@ class Schedule:
             (self.somebody_edits, 1),
             (self.somebody_deletes, 2),
             (self.somebody_presses, 2),
+            (self.somebody_goes_back, 1),
             (self.something_else_stops, 1),
             (self.a_worker_claims, 9),
             (self.a_worker_works, 36),
@@ -112,6 +114,15 @@ class Schedule:
             row = self.random.choice(rows)
             command = self.random.choice((Command.STOP, Command.PAUSE, Command.RESUME))
             await self.desk.presses("ana", command, row["id"], ref=row["pause_id"])
+
+    async def somebody_goes_back(self) -> None:
+        rows = await self.desk.rows("select id from runs order by seq")
+        if rows:
+            run_id = self.random.choice(rows)["id"]
+            offered = [seq for _, seq in await backwards.points(self.desk, run_id)]
+            # Now and then what is chosen was never offered.
+            seq = self.random.choice([*offered, 3])
+            await backwards.goes_back(self.desk, run_id, seq)
 
     async def something_else_stops(self) -> None:
         if await self.desk.value("select count(*) from threads where thread_ts = $1", ROOT):

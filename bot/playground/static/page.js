@@ -170,7 +170,9 @@ function valuesOf(form) {
   const values = {};
   for (const field of form.querySelectorAll("[data-block]")) {
     const { block, actionId, kind } = field.dataset;
-    const chosen = { value: field.value, text: { type: "plain_text", text: field.selectedOptions?.[0]?.text ?? "" } };
+    const picked = kind === "radio_buttons" ? field.querySelector(":checked") : field;
+    const words = field.selectedOptions?.[0]?.text ?? picked?.nextElementSibling?.textContent ?? "";
+    const chosen = picked && { value: picked.value, text: { type: "plain_text", text: words } };
     const state = kind === "plain_text_input" ? { value: field.value || null } : { selected_option: chosen };
     (values[block] ??= {})[actionId] = { type: kind, ...state };
   }

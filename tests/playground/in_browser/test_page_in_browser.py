@@ -16,6 +16,7 @@ from tests.playground.samples import (
     modal,
     option,
     overflow,
+    plain,
     plan,
     rich,
     section,
@@ -284,6 +285,26 @@ async def test_a_modal_is_filled_in_and_submitted(slack, ears, visit):
 
     state = ears.payloads("interactive")[-1]["view"]["state"]
     assert state["values"] == {"why": {"reason": {"type": "plain_text_input", "value": "the wrong host"}}}
+
+
+async def test_a_modal_with_radio_buttons_is_sent_only_with_a_choice(slack, ears, visit):
+    await post(slack, actions(button("back")))
+    page = await visit(slack.url)
+    await page.get_by_test_id("button-back").click()
+    (payload,) = await slack.wait_for(lambda: ears.payloads("interactive"))
+    radio = {"type": "radio_buttons", "action_id": "step", "options": [option("3", "Step 3"), option("2", "Step 2")]}
+    choice = {"type": "input", "block_id": "where", "label": plain("Where to"), "element": radio}
+    await slack.call("views.open", {"trigger_id": payload["trigger_id"], "view": modal(choice)})
+
+    await page.get_by_test_id("modal-submit").click()
+    await expect(page.get_by_test_id("modal")).to_have_count(1)
+    await page.get_by_test_id("choice-2").check()
+    await page.get_by_test_id("modal-submit").click()
+    await expect(page.get_by_test_id("modal")).to_have_count(0)
+
+    (sent,) = ears.payloads("interactive")[1:]
+    chosen = {"value": "2", "text": {"type": "plain_text", "text": "Step 2"}}
+    assert sent["view"]["state"]["values"] == {"where": {"step": {"type": "radio_buttons", "selected_option": chosen}}}
 
 
 async def test_nothing_that_is_said_runs_in_the_page(slack, visit):
