@@ -9,7 +9,7 @@ from bot.rules.terms import EventKind
 from bot.slack.going_back import NOT_OPENED
 from bot.slack.inbound import parse_action
 from bot.slack.listeners.back import NO_CHOICE
-from storage import history, queue, threads
+from storage import history, queue, threads, workers
 from storage.history import NewEvent
 from tests.slack.door import ANA, BEN, INCIDENTS, Door
 
@@ -34,7 +34,7 @@ async def with_a_step(door):
     """A thread whose run has made one step, its card in Slack; returns the root, the run and the card's press."""
     root = (await door.says(ANA, "@Steersman why?")).ts
     async with door.database.transaction() as tx:
-        await queue.register(tx, "w1")
+        await workers.register(tx, "w1")
     async with door.database.transaction() as tx:
         claimed = await queue.claim(tx, "w1", None)
     call = {"id": "call00001", "name": "http_get", "arguments": {}, "broken_arguments": None}
