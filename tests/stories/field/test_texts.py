@@ -64,6 +64,8 @@ async def test_pb_021_every_post_of_a_long_answer_is_valid_by_itself(stage):
     (said,) = replay.rounds()
     whole = said.say.replace("(200 lines, one holds **not bold** and | a | b |)", log)
     replay.follow(rounds=(replace(said, say=whole),))
+    # Only a host that the operator has named stays a link.
+    stage.writable.append("https://wiki.example")
     await stage.start()
 
     thread = await replay.ask()
