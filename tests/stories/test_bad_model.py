@@ -44,23 +44,25 @@ class Case:
 
 OVERLOADED = "The model service is overloaded or down"
 BROKE_OFF = "The model's message broke off before its end. Ask again."
+TRIES = 3
+"""How often the model is asked where its service cannot answer."""
 CASES = (
     Case("status-400", "400", "failed", "refused what we sent (400). Asking again will not help. Whoever runs", 2),
     Case("status-401", "401", "failed", "refused our key (401). Whoever runs Steersman: check {key}."),
     Case("status-403", "403", "failed", "refused our key (403). Whoever runs Steersman: check {key}."),
     Case("status-404", "404", "failed", "(404). Whoever runs Steersman: check STEERSMAN_MODEL and the address"),
     Case("status-422", "422", "failed", "refused what we sent (422)", 2),
-    Case("status-429", "429", "failed", "slow down (429). Ask again in a few minutes."),
-    Case("status-500", "500", "failed", f"{OVERLOADED} (500). Ask again in a few minutes."),
-    Case("status-503", "503", "failed", f"{OVERLOADED} (503). Ask again in a few minutes."),
-    Case("status-529", "529", "failed", f"{OVERLOADED} (529). Ask again in a few minutes."),
-    Case("ends-early", '"ends_early"', "failed", BROKE_OFF),
-    Case("ends-in-text", '{ kind = "ends_early", after = 1 }', "failed", BROKE_OFF),
-    Case("error-in-stream", '{ kind = "error_in_stream", after = 2 }', "failed", OVERLOADED),
-    Case("reset", '{ kind = "reset", after = 1 }', "failed", "Ask again"),
-    Case("reset-at-once", '{ kind = "reset", after = 0 }', "failed", "Ask again"),
-    Case("hang", '"hang"', "failed", "could not be reached. Ask again in a few minutes."),
-    Case("hang-in-text", '{ kind = "hang", after = 1 }', "failed", "could not be reached"),
+    Case("status-429", "429", "failed", "slow down (429). Ask again in a few minutes.", TRIES),
+    Case("status-500", "500", "failed", f"{OVERLOADED} (500). Ask again in a few minutes.", TRIES),
+    Case("status-503", "503", "failed", f"{OVERLOADED} (503). Ask again in a few minutes.", TRIES),
+    Case("status-529", "529", "failed", f"{OVERLOADED} (529). Ask again in a few minutes.", TRIES),
+    Case("ends-early", '"ends_early"', "failed", BROKE_OFF, TRIES),
+    Case("ends-in-text", '{ kind = "ends_early", after = 1 }', "failed", BROKE_OFF, TRIES),
+    Case("error-in-stream", '{ kind = "error_in_stream", after = 2 }', "failed", OVERLOADED, TRIES),
+    Case("reset", '{ kind = "reset", after = 1 }', "failed", "Ask again", TRIES),
+    Case("reset-at-once", '{ kind = "reset", after = 0 }', "failed", "Ask again", TRIES),
+    Case("hang", '"hang"', "failed", "could not be reached. Ask again in a few minutes.", TRIES),
+    Case("hang-in-text", '{ kind = "hang", after = 1 }', "failed", "could not be reached", TRIES),
     Case("max-tokens", '"max_tokens"', "failed", "raise answer_tokens under limits in the settings file."),
     Case("empty", '"empty"', "empty", "Mention me to try again."),
 )
