@@ -81,7 +81,7 @@ def test_pb_034_no_rule_of_an_operator_can_open_an_inner_address():
     for url in _urls(Replay(None, "PB-034")):
         target = parse_url(url)
 
-        named = [] if isinstance(target, Refusal) else [AllowRule(target.scheme, target.host, target.port, "/")]
+        named = [] if isinstance(target, Refusal) else [AllowRule(target.scheme, target.host, (target.port,), "/")]
         judged = EgressRules(tuple(named)).judge("GET", url)
 
         assert isinstance(judged, Refusal), url
