@@ -20,7 +20,7 @@ from bot.egress.rate_limit import Pace
 from bot.egress.redirects import REDIRECTS, Hop, next_hop, refusal_of_write
 from bot.egress.robots import MAX_TEXT, PATH, RobotsBook
 from bot.egress.rules import EgressRules, Permit, Refusal, Target
-from bot.egress.urls import shown_location
+from bot.egress.urls import recorded_url, shown_location
 from bot.errors import ToolBlockedError, ToolError, ToolUnreachableError
 from bot.interrupts.brake import Brake
 from bot.interrupts.races import to_the_end
@@ -125,7 +125,7 @@ class Call:
         return following
 
     async def _step(self, hop: Hop) -> tuple[Target, Reply]:
-        async with self._noted(hop.asked.method, scrub_url(hop.asked.url)[:300]) as note:
+        async with self._noted(hop.asked.method, recorded_url(hop.asked.url)) as note:
             admitted = await self._admitted(hop)
             permit = admitted.permit
             note.url, note.rule = permit.target.recorded, permit.rule.shown

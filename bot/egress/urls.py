@@ -87,6 +87,12 @@ def parse_url(text: str) -> Target | Refusal:
     return _target(match[1].lower(), match[2], match[3] or "/", match[4] or "")
 
 
+def recorded_url(text: str) -> str:
+    """A URL as the audit keeps it: in its normal form without query values, or what may be shown of nonsense."""
+    target = parse_url(text)
+    return scrub_url(text)[:300] if isinstance(target, Refusal) else target.recorded
+
+
 def led_to(base: Target, location: str) -> Target | Refusal:
     """Take apart where a redirect of `base` leads; it is as strict as a URL that somebody gave."""
     if not _PLAIN_TEXT.fullmatch(location) or len(location) > MAX_URL:

@@ -5,6 +5,8 @@ import asyncio
 import pytest
 from structlog.testing import capture_logs
 
+from bot.agent.asking import Patience
+from bot.interrupts.retries import RetryPolicy
 from bot.llm.script import Fault, FaultKind, Gate, Round
 from bot.llm.scripted import Gates
 from bot.rules.terms import Command, InterruptKind
@@ -211,13 +213,14 @@ async def test_a_finished_message_that_is_not_kept_is_paid_for(bench, desk, kind
     assert await usage(desk) == [("m1", True, True)]
 
 
-async def test_a_message_that_broke_off_is_estimated(bench, desk):
+async def test_a_message_that_broke_off_is_asked_for_again_and_each_one_is_estimated(bench, desk):
+    bench.limits["model_patience"] = Patience(RetryPolicy(3, 0.0))
     _, task = await bench.begins(Round(say="It is", fault=Fault(FaultKind.ENDS_EARLY)))
 
     await bench.ended(task)
 
     assert await desk.value("select error from settlements") == "model_stream"
-    assert await usage(desk) == [("m1", True, False)]
+    assert await usage(desk) == [("m1", True, False)] * 3
 
 
 async def test_a_refused_request_costs_nothing(bench, desk):

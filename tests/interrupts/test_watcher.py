@@ -47,7 +47,8 @@ def test_a_run_that_is_claimed_again_before_its_first_claim_is_let_go_keeps_its_
     live.remove(first)
     live.hear({"run": "r1", "kind": "stop"})
 
-    assert (first.is_pulled, second.is_hard, live.holds()) == (False, True, {("t1", 3)})
+    assert (first.kinds, first.is_lost) == (frozenset(), True)
+    assert (second.is_hard, second.is_lost, live.holds()) == (True, False, {("t1", 3)})
 
 
 def test_a_stop_reaches_every_claim_of_its_run():

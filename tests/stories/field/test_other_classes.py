@@ -70,15 +70,18 @@ async def test_pb_034_inner_addresses_in_any_spelling_are_blocked_and_each_leave
     (run,) = await thread.settled()
     rules = [row["blocked_by"] for row in await stage.reader.fetch("select blocked_by from tool_calls")]
     assert (run.reason, await outcomes(stage)) == ("completed", ["blocked"] * len(_urls(replay)))
+    lines = [row["url"] for row in await stage.reader.fetch("select url from tool_attempts where outcome = 'blocked'")]
     assert all(rule.startswith("egress.") for rule in rules)
     assert stage.targets.paths == []
+    assert len(lines) == len(_urls(replay))
+    assert {"http://[::ffff:a9fe:a9fe]/", "http://[64:ff9b::a9fe:a9fe]/"} <= set(lines)
 
 
 def test_pb_034_no_rule_of_an_operator_can_open_an_inner_address():
     for url in _urls(Replay(None, "PB-034")):
         target = parse_url(url)
 
-        named = [] if isinstance(target, Refusal) else [AllowRule(target.scheme, target.host, target.port, "/")]
+        named = [] if isinstance(target, Refusal) else [AllowRule(target.scheme, target.host, (target.port,), "/")]
         judged = EgressRules(tuple(named)).judge("GET", url)
 
         assert isinstance(judged, Refusal), url
