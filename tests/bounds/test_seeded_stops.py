@@ -26,7 +26,7 @@ from tests.stories.stage import ANA, INCIDENTS, Worker, state_of
 
 pytestmark = [pytest.mark.bounds, pytest.mark.timeout(400)]
 
-STOPS, AT_A_TIME = 200, 10
+STOPS, AT_A_TIME = 200, 4
 SEED = 20261201
 
 
