@@ -55,7 +55,7 @@ def _run(command: Callable[[], Coroutine[Any, Any, Result | None]]) -> Result | 
     finally:
         # Else the interpreter, with everything closed, takes up to a second to look at every module a last time.
         gc.freeze()
-    typer.echo(_scrubber_of_environment().text(_one_line(wrong)), err=True)
+    typer.echo(_one_line(wrong, _scrubber_of_environment().text), err=True)
     raise typer.Exit(MUST_BE_MENDED)
 
 
@@ -97,7 +97,12 @@ def _is_fault_of_ours(error: BaseException | None) -> bool:
     return BaseExceptionGroup("", [error]).split(TO_MEND)[1] is not None
 
 
-def _one_line(wrong: BaseException | None) -> str:
+def _one_line(wrong: BaseException | None, scrub: Callable[[str], str]) -> str:
     while isinstance(wrong, BaseExceptionGroup):
         wrong = wrong.exceptions[0]
-    return " ".join(str(wrong).split())
+    if isinstance(wrong, SettingsError):
+        # What stands behind the name of a secret reads like its value, and would be blacked out.
+        said = f"{scrub(wrong.name)}: {scrub(f'{wrong.problem}. {wrong.remedy}')}"
+    else:
+        said = scrub(str(wrong))
+    return " ".join(said.split())
