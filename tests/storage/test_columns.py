@@ -31,7 +31,7 @@ def test_no_column_takes_text_or_json_that_was_not_made_storable():
 
     assert plain == []
     assert len(TEXTS) > 120
-    assert len(JSONS) == 7
+    assert len(JSONS) == 8
 
 
 @pytest.mark.parametrize("value", [POISON, "x" * (MAX_TEXT + 5), "\u202e\u200b\x1b[31m<!channel>```", "", "\n" * 9999])
