@@ -1,12 +1,14 @@
 """A change that needs a yes, from the words of a person to the service that is restarted: who says it decides."""
 
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import bot.playground
 from bot.cli.demo_stage import restart_action, restart_rule
 from bot.playground.faults import Fault
 from bot.playground.sick_service import SickService
+from tests.stories.field.replay import Replay
 from tests.stories.stage import BEN, GUS, Stage, buttons_of, words_of
 
 DEMO = Path(bot.playground.__file__).parent / "scripts" / "demo.toml"
@@ -131,3 +133,22 @@ async def test_slack_is_told_that_the_agent_waits_for_a_person(database_url):
 def statuses(stage, thread):
     calls = stage.slack.calls("agents.sessions.setStatus")
     return [call.arguments["status"] for call in calls if call.arguments["thread_ts"] == thread.ts]
+
+
+async def test_pb_050_a_slow_update_is_never_applied_after_the_question_to_the_approvers(database_url):
+    async with demo_world(database_url) as (stage, _):
+        # A second process paints as well.
+        await stage.start(works=False, listens=False)
+        stage.slack.fail(Fault("chat.update", delay_s=1.2))
+
+        asker = Replay(stage, "PB-050").event("Ev001")["user"]
+        thread = await stage.asks(ORDER, by=asker)
+
+        card = await thread.card("wants approval")
+        await stage.until(lambda: stage.reader.fetchval("select wanted_rev = painted_rev from cards"))
+        calls = sorted(stage.slack.calls("chat.update"), key=lambda call: call.at)
+
+    assert max(call.answered_at - call.at for call in calls) > 1.0
+    assert all(one.answered_at <= next_one.at for one, next_one in pairwise(calls))
+    assert "Approve" in buttons_of(card)
+    assert "Approve" in buttons_of(thread.cards()[0])
