@@ -92,7 +92,7 @@ async def test_a_story_that_waits_in_vain_gives_up_and_says_what_for(stage):
 
     assert [line for line in lines if line.history_valid] == []
     assert {story for story, what in told if what.startswith("given up after 0.001 s; it waited for")} == {
-        "completed", "steered", "stopped", "paused and resumed",
+        "completed", "steered", "stopped", "paused and resumed", "approved",
     }  # fmt: skip
 
 

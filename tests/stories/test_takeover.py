@@ -49,12 +49,12 @@ async def all_well(stage: Stage, thread: Thread) -> None:
 
 
 @contextlib.asynccontextmanager
-async def investigated(stage: Stage, folder, lease_s=2.5):
+async def investigated(stage: Stage, folder, lease_s=2.5, **limits):
     """A run at work in a process of its own; gives its thread, its process and a way to start more.
 
     The lease is as short as a busy machine bears: a worker that cannot beat for so long is taken for lost.
     """
-    stage.limits = {"lease_s": lease_s}
+    stage.limits = {"lease_s": lease_s, **limits}
     await stage.start(works=False)
     async with processes(stage, folder) as start:
         worker = await start("work")
@@ -136,20 +136,19 @@ async def _results(stage: Stage, count: int) -> bool:
     return await stage.reader.fetchval(RESULTS) == count
 
 
-async def test_a_worker_that_is_asked_to_end_hands_its_run_over_at_once(stage, tmp_path):
+async def test_a_worker_whose_time_to_end_is_over_answers_what_is_open_and_hands_its_run_over(stage, tmp_path):
     stage.plays(script())
-    async with investigated(stage, tmp_path, lease_s=600.0) as (thread, worker, start):
+    async with investigated(stage, tmp_path, lease_s=600.0, drain_s=2.0) as (thread, worker, start):
         other = await start("work")
         await stage.targets.reached("gate/log")
         await other.works(stage)
 
         code = await worker.ends()
 
-        await stage.targets.reached("gate/log", 2)
-        stage.targets.open("gate/log")
         await all_well(stage, thread)
         assert code == 0
-        assert len(stage.model.requests) == 2
+        assert stage.targets.paths.count("/gate/log") == 1
+        assert "cancelled: the service was restarted; no result" in str(stage.model.requests[-1].messages)
 
 
 async def _owner(stage: Stage, alive: list[Outside]) -> Outside | None:
