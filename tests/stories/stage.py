@@ -6,6 +6,7 @@ Slack holds and from the servers' own request logs, never from the bot.
 
 import asyncio
 import contextlib
+import itertools
 from dataclasses import dataclass, field
 
 import asyncpg
@@ -184,7 +185,9 @@ class Stage:
         worker = Worker(app)
         self.workers.append(worker)
         if works:
-            worker.tasks.append(asyncio.create_task(app.worker().run(lambda: f"{len(self.workers)}-{id(worker)}")))
+            # A worker that was declared dead comes back under another id, or it would be dead at once again.
+            ids = (f"{id(worker)}-{number}" for number in itertools.count(1))
+            worker.tasks.append(asyncio.create_task(app.worker().run(lambda: next(ids))))
         if publishes:
             pace = Pace(interval_s=0.2, repaint_s=1.0, look_again_s=2.0, poll_s=0.2)
             worker.tasks.append(asyncio.create_task(app.publisher(pace).run()))
