@@ -66,18 +66,7 @@ async def lease(tx: Transaction, token: str, *, lease_s: float, interval_s: floa
 
     Progress is painted again after `interval_s` seconds; a change of state brings that forward (`bump`).
     """
-    due = sa.or_(
-        sa.and_(cards.c.wanted_rev > cards.c.painted_rev, cards.c.next_at <= clock()), cards.c.repaint_at <= clock()
-    )
-    free = sa.or_(cards.c.paint_until.is_(None), cards.c.paint_until < clock())
-    pick = (
-        sa
-        .select(cards)
-        .where(due, free, cards.c.gone.is_(None))
-        .order_by(cards.c.next_at)
-        .limit(1)
-        .with_for_update(skip_locked=True)
-    )
+    pick = sa.select(cards).where(_is_due()).order_by(cards.c.next_at).limit(1).with_for_update(skip_locked=True)
     row = (await tx.execute(pick)).mappings().one_or_none()
     if row is None:
         return None
@@ -91,6 +80,14 @@ async def lease(tx: Transaction, token: str, *, lease_s: float, interval_s: floa
         values["posting_at"] = sa.func.coalesce(cards.c.posting_at, clock())
     await tx.execute(sa.update(cards).where(cards.c.run_id == row["run_id"]).values(**values))
     return _leased(row, token)
+
+
+async def any_locked(tx: Transaction) -> bool:
+    """Whether a card is due that `lease` has passed over: another transaction had its row for a moment.
+
+    That one need not give a hint when it ends, so a change of state would wait for the next look of its own accord.
+    """
+    return (await tx.execute(sa.select(cards.c.run_id).where(_is_due()).limit(1))).first() is not None
 
 
 async def posted(tx: Transaction, post_key: str, ts: str, permalink: str | None = None) -> None:
@@ -173,6 +170,12 @@ async def permalink(tx: Transaction, run_id: str) -> str | None:
     """The link to a card; None while it has none."""
     found = sa.select(cards.c.permalink).where(cards.c.run_id == run_id)
     return (await tx.execute(found)).scalar_one_or_none()
+
+
+def _is_due() -> sa.ColumnElement[bool]:
+    wanted = sa.and_(cards.c.wanted_rev > cards.c.painted_rev, cards.c.next_at <= clock())
+    free = sa.or_(cards.c.paint_until.is_(None), cards.c.paint_until < clock())
+    return sa.and_(sa.or_(wanted, cards.c.repaint_at <= clock()), free, cards.c.gone.is_(None))
 
 
 def _leased(row: Any, token: str) -> LeasedCard:

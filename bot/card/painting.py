@@ -24,6 +24,8 @@ from storage.engine import Transaction
 
 AT_WORK = frozenset({RunState.RUNNING, RunState.CANCELLING})
 """States in which a card says how long something has been going."""
+LOCKED_S = 0.02
+"""Seconds until a card that was due and locked is looked at again: whoever writes of its run holds it that long."""
 
 
 class Painter:
@@ -36,12 +38,19 @@ class Painter:
         self._plans = True
 
     async def paint_one(self) -> bool:
-        """Paint the card that is most overdue; False where none was painted."""
+        """Paint the card that is most overdue; False where nothing is due."""
         async with held(self._lease(), self._give_back) as leased:
             if leased is not None:
                 return await self._paint(leased)
+        if await self._is_passed_over():
+            await asyncio.sleep(LOCKED_S)
+            return True
         await self._follow_unshown()
         return False
+
+    async def _is_passed_over(self) -> bool:
+        async with self._means.database.transaction() as tx:
+            return await cards.any_locked(tx)
 
     async def _follow_unshown(self) -> None:
         """A run whose card was given up goes on: Slack's own Stop must still end with it."""

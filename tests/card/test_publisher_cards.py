@@ -20,6 +20,20 @@ async def test_the_first_paint_posts_the_card_and_learns_where_it_stands(board):
     assert row["permalink"].endswith(f"thread_ts={asked.ts}&cid={INCIDENTS}")
 
 
+async def test_a_card_that_is_due_and_locked_for_a_moment_is_looked_at_again_and_not_left_to_the_next_poll(board):
+    asked = await board.asks()
+    painter = board.painter()
+    async with board.raw.transaction():
+        await board.raw.execute("select 1 from cards for update")
+
+        looks_again = await painter.paint_one()
+
+    assert looks_again
+    assert board.thread(asked) == []
+    assert await painter.paint_one()
+    assert len(board.thread(asked)) == 1
+
+
 async def test_nothing_is_called_when_nothing_is_due(board):
     await board.asks()
     painter = board.painter()
