@@ -20,6 +20,7 @@ class LeasedCard:
     """A card that one painter holds, by its token, for one call.
 
     `post_was_tried` when a post of this card was begun before and its outcome is not known: look before posting again.
+    `tried_s`: the seconds since then, by the clock that wrote it down.
     """
 
     token: str
@@ -30,7 +31,7 @@ class LeasedCard:
     wanted_rev: int
     painted_rev: int
     post_was_tried: bool
-    tried_at: float | None
+    tried_s: float | None
 
 
 async def create(tx: Transaction, run_id: str, place: Place) -> None:
@@ -66,7 +67,14 @@ async def lease(tx: Transaction, token: str, *, lease_s: float, interval_s: floa
 
     Progress is painted again after `interval_s` seconds; a change of state brings that forward (`bump`).
     """
-    pick = sa.select(cards).where(_is_due()).order_by(cards.c.next_at).limit(1).with_for_update(skip_locked=True)
+    pick = (
+        sa
+        .select(cards, _seconds_since(cards.c.posting_at))
+        .where(_is_due())
+        .order_by(cards.c.next_at)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
     row = (await tx.execute(pick)).mappings().one_or_none()
     if row is None:
         return None
@@ -179,7 +187,6 @@ def _is_due() -> sa.ColumnElement[bool]:
 
 
 def _leased(row: Any, token: str) -> LeasedCard:
-    tried = row["posting_at"]
     return LeasedCard(
         token=token,
         run_id=row["run_id"],
@@ -188,8 +195,8 @@ def _leased(row: Any, token: str) -> LeasedCard:
         post_key=row["post_key"],
         wanted_rev=row["wanted_rev"],
         painted_rev=row["painted_rev"],
-        post_was_tried=row["ts"] is None and tried is not None,
-        tried_at=tried.timestamp() if tried else None,
+        post_was_tried=row["ts"] is None and row["posting_at"] is not None,
+        tried_s=row.get("tried_s"),
     )
 
 
@@ -199,3 +206,7 @@ def _mine(leased: LeasedCard) -> sa.ColumnElement[bool]:
 
 def _seconds(seconds: float) -> sa.ColumnElement[Any]:
     return sa.func.make_interval(0, 0, 0, 0, 0, 0, seconds)
+
+
+def _seconds_since(moment: sa.ColumnElement[Any]) -> sa.ColumnElement[Any]:
+    return sa.cast(sa.extract("epoch", clock() - moment), sa.Float).label("tried_s")

@@ -26,7 +26,10 @@ class NewPost:
 
 @dataclass(frozen=True, slots=True)
 class LeasedPost:
-    """A post that one painter holds, by its token, for one call; `was_tried` when an earlier outcome is not known."""
+    """A post that one painter holds, by its token, for one call; `was_tried` when an earlier outcome is not known.
+
+    `tried_s`: seconds since that try, by the clock that wrote it down.
+    """
 
     token: str
     post_key: str
@@ -35,7 +38,7 @@ class LeasedPost:
     place: Place
     body: str
     was_tried: bool
-    tried_at: float | None
+    tried_s: float | None
     tries: int
 
 
@@ -68,9 +71,10 @@ async def lease(tx: Transaction, token: str, lease_s: float) -> LeasedPost | Non
         earlier.c.state == "waiting",
     )
     free = sa.or_(posts.c.token_until.is_(None), posts.c.token_until < clock())
+    tried_s = sa.cast(sa.extract("epoch", clock() - posts.c.posting_at), sa.Float).label("tried_s")
     pick = (
         sa
-        .select(posts)
+        .select(posts, tried_s)
         .where(posts.c.state == "waiting", posts.c.next_at <= clock(), free, ~blocked)
         .order_by(posts.c.next_at, posts.c.part)
         .limit(1)
@@ -129,7 +133,6 @@ async def answer_permalink(tx: Transaction, run_id: str) -> str | None:
 
 
 def _leased(row: Any, token: str) -> LeasedPost:
-    tried = row["posting_at"]
     return LeasedPost(
         token=token,
         post_key=row["post_key"],
@@ -137,8 +140,8 @@ def _leased(row: Any, token: str) -> LeasedPost:
         part=row["part"],
         place=Place(row["team_id"], row["channel_id"], row["thread_ts"]),
         body=row["body"],
-        was_tried=tried is not None,
-        tried_at=tried.timestamp() if tried else None,
+        was_tried=row["posting_at"] is not None,
+        tried_s=row["tried_s"],
         tries=row["tries"] + 1,
     )
 

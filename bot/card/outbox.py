@@ -52,7 +52,7 @@ class Outbox:
     async def _show(self, leased: LeasedPost) -> str:
         place = leased.place
         if leased.was_tried:
-            found = await find_posted(self._means.calls, place, leased.post_key, leased.tried_at)
+            found = await find_posted(self._means.calls, place, leased.post_key)
             if found is None:
                 raise not_seen()
             return found
@@ -79,7 +79,7 @@ class Outbox:
 
     async def _not_posted(self, leased: LeasedPost, error: SlackError) -> None:
         log.warning("post.not_posted", run_id=leased.run_id, method=error.method, error=error.error)
-        sight_in = wait_for_sight(error, leased.tried_at, self._means.now(), self._pace)
+        sight_in = wait_for_sight(error, leased.tried_s, self._pace)
         retry_s = self._retries.after(leased.post_key, error) if sight_in is None else sight_in
         async with self._means.database.transaction() as tx:
             if isinstance(error, SlackPermanentError):

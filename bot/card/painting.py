@@ -113,7 +113,7 @@ class Painter:
         """Have Slack show this, in the best form that it takes; returns where it stands."""
         ts, place = leased.ts, leased.place
         if ts is None and leased.post_was_tried:
-            ts = await find_posted(self._means.calls, place, leased.post_key, leased.tried_at)
+            ts = await find_posted(self._means.calls, place, leased.post_key)
             if ts is None:
                 raise not_seen()
 
@@ -157,7 +157,7 @@ class Painter:
 
     async def _not_painted(self, leased: LeasedCard, error: SlackError) -> None:
         log.warning("card.not_painted", run_id=leased.run_id, method=error.method, error=error.error)
-        sight_in = wait_for_sight(error, leased.tried_at, self._means.now(), self._pace)
+        sight_in = wait_for_sight(error, leased.tried_s, self._pace)
         retry_s = self._retries.after(leased.run_id, error) if sight_in is None else sight_in
         async with self._means.database.transaction() as tx:
             if was_not_posted(error) or sight_in == 0:

@@ -11,8 +11,6 @@ from storage.threads import Place
 
 Sent = TypeVar("Sent")
 
-CLOCK_SLACK_S = 60.0
-"""How far Slack's clock may be behind ours when we look for what we posted."""
 NOT_SEEN = "not seen yet"
 REFUSED_FORMS = frozenset({
     "block_mismatch",
@@ -25,15 +23,14 @@ REFUSED_FORMS = frozenset({
 })
 
 
-async def find_posted(calls: SlackCalls, place: Place, post_key: str, tried_at: float | None) -> str | None:
+async def find_posted(calls: SlackCalls, place: Place, post_key: str) -> str | None:
     """The ts of our message with this key in a thread; None where it is not there, or where we may never look.
 
     Raises SlackError where Slack does not say: then nothing may be posted yet. Anybody can copy a key from our own
-    message, but a copy stands behind it, and the first is taken.
+    message, but a copy stands behind it, and the first is taken. The whole thread is read: no clock of ours says how
+    late it was in Slack, and a look that begins too late finds nothing, and posts a second time.
     """
     more: dict[str, Any] = {"include_all_metadata": True, "limit": 200}
-    if tried_at is not None:
-        more["oldest"] = f"{tried_at - CLOCK_SLACK_S:.6f}"
     cursor = ""
     while True:
         try:
@@ -66,14 +63,15 @@ def not_seen() -> SlackError:
     return SlackUnansweredError(POST, NOT_SEEN)
 
 
-def wait_for_sight(error: SlackError, tried_at: float | None, now: float, pace: Pace) -> float | None:
+def wait_for_sight(error: SlackError, tried_s: float | None, pace: Pace) -> float | None:
     """Seconds until the next look for what is not seen yet: always twice as long after the try as the last look.
 
     None where this is another error. Zero when it was waited for long enough: then it was never posted.
+    `tried_s`: seconds since the try, by the one clock that wrote it down.
     """
     if error.error != NOT_SEEN:
         return None
-    waited = max(now - tried_at, 0.0) if tried_at is not None else 0.0
+    waited = max(tried_s or 0.0, 0.0)
     left = pace.look_again_s - waited
     return min(max(waited, pace.retry_s), max(left, pace.retry_s)) if left > 0 else 0.0
 

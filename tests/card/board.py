@@ -93,6 +93,11 @@ class Board:
         """The time has come for what waits in this column."""
         await self.raw.execute(f"update {table} set {column} = clock_timestamp() where {column} is not null")
 
+    async def was_tried(self, seconds: float, table: str = "cards") -> None:
+        """What was begun to be posted was begun so many seconds ago."""
+        ago = f"clock_timestamp() - make_interval(secs => {seconds})"
+        await self.raw.execute(f"update {table} set posting_at = {ago} where posting_at is not null")
+
     async def due_in(self, asked: Asked, column: str = "next_at", table: str = "cards") -> float | None:
         """Seconds until the time in this column comes."""
         seconds = f"select extract(epoch from {column} - clock_timestamp())::float8 from {table} where run_id = $1"

@@ -1,5 +1,7 @@
 """Posting once, whatever happens between the call and our knowing of it."""
 
+import pytest
+
 from bot.playground.faults import Fault
 from bot.playground.workspace import Message
 from storage import cards
@@ -80,10 +82,10 @@ async def test_what_is_not_seen_yet_is_looked_for_at_ever_longer_intervals_and_n
     await painter.paint_one()
     waits = []
     for seconds in (2, 8, 20):
-        board.later = seconds
+        await board.was_tried(seconds)
         await board.is_due()
         assert not await painter.paint_one()
-        waits.append(await board.due_in(asked))
+        waits.append(round(await board.due_in(asked)))
 
     assert waits[0] < 4 < min(waits[1:])
     assert max(waits) < 11
@@ -96,13 +98,12 @@ async def test_what_was_never_seen_is_posted_after_half_a_minute_and_looked_for_
     board.slack.fail(Fault("chat.postMessage", lose=True))
     painter = board.painter(look_again_s=30.0)
     await painter.paint_one()
-    board.later = 31
+    await board.was_tried(31)
     await board.is_due()
     await painter.paint_one()
     given_up = await trace(board, asked)
     board.slack.fail(Fault("chat.postMessage", drop=True))
     await painter.paint_one()
-    board.later = 0
     await board.is_due()
 
     await painter.paint_one()
@@ -133,13 +134,33 @@ async def test_where_we_may_never_look_the_card_is_posted_when_no_echo_has_come(
     board.slack.fail(Fault("conversations.replies", error="missing_scope", times=9))
     painter = board.painter()
     await painter.paint_one()
-    board.later = 31
+    await board.was_tried(31)
     await board.is_due()
     await painter.paint_one()
 
     await painter.paint_one()
 
     assert (await board.card(asked))["gone"] is None
+    assert [state_of(card) for card in board.thread(asked)] == ["queued"]
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+async def test_a_painter_whose_clock_is_an_hour_wrong_posts_neither_a_second_card_nor_an_hour_late(board, hours):
+    board.later = hours * 3600
+    asked = await board.asks()
+    board.slack.fail(Fault("chat.postMessage", lose=True))
+    painter = board.painter(look_again_s=30.0)
+    await painter.paint_one()
+    await board.is_due()
+    await painter.paint_one()
+    posted_early = len(board.slack.calls("chat.postMessage"))
+
+    await board.was_tried(31)
+    await board.is_due()
+    await painter.paint_one()
+    await painter.paint_one()
+
+    assert posted_early == 1
     assert [state_of(card) for card in board.thread(asked)] == ["queued"]
 
 

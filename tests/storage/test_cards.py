@@ -138,7 +138,7 @@ async def test_a_first_post_leaves_a_trace_before_the_call_so_that_its_successor
     second = await lease(desk, "b")
 
     assert (first.ts, first.post_was_tried) == (None, False)
-    assert (second.post_was_tried, second.tried_at is not None) == (True, True)
+    assert (second.post_was_tried, second.tried_s is not None) == (True, True)
 
 
 async def test_a_post_that_slack_has_refused_leaves_no_trace(desk):
